@@ -1,10 +1,10 @@
-// What a change of a table with a key does to the index of the key, and whether it may.
+// What a change of a table with a key does to the key index, and whether it is allowed.
 //
 // Invariants:
-// - It is derived from what is committed, not told by the operation: the records that are put over rows, and the segments
-//   that are linked. So no operation can forget a row. Rows of a segment that is written anew keep their keys: a compaction
-//   changes no row, and a merge has the key of the table.
-// - The plan of the change reads the index, and its commit checks the head of the table. Every change of the index is a
+// - It is derived from what is committed: the records put over rows, and the linked segments. The operation reports
+//   nothing, so it can forget no row. Rows of a rewritten segment keep their keys: a compaction changes no row, and a
+//   merge joins by the key of the table.
+// - The plan of a change reads the index, and its commit checks the head of the table. Every change of the index is a
 //   change of the table. So of two commits that add the same key, one is refused and planned again.
 import { type Bytes, NO_BYTES, sameBytes, toHex } from '../../base/bytes.js'
 import { byteText } from '../../base/platform.js'
@@ -59,14 +59,14 @@ export type KeysContext = Pick<
 > &
   Readonly<{ options: Pick<ResolvedOptions, 'random' | 'inlineRowsMax'> }>
 
-/** Rows of segments that one change links and that get an entry each, at most, and `inlineRowsMax`; more are a run. */
+/** Most linked rows of one change that get an entry each, plus `inlineRowsMax`. More rows become a run. */
 const ENTRIES_MAX = 1_024
 
 /** A row that a change lays over its position, or links. `text`: null: it is deleted. */
 type ChangedRow = Readonly<{ position: Position; hash: Bytes | null; text: string | null }>
 
 /**
- * The change with what it does to the key of its table.
+ * The change, with its updates of the key index.
  * @param before - The head that it was planned on.
  * @throws {StoreError} KEY_NOT_UNIQUE, REQUEST_VALIDATION_ERROR
  */
@@ -99,7 +99,7 @@ export async function keyedChange(
   return keyed.run()
 }
 
-/** A table that is being made. */
+/** A table in creation. */
 type NewTable = Readonly<{
   /** IDs of the key columns. */
   columns: readonly string[]
@@ -108,13 +108,13 @@ type NewTable = Readonly<{
   puts: Change['puts']
 }>
 
-/** As `keyedChange`, for the first rows of a table. */
+/** The same for the first rows of a table. */
 export async function keyedStart(
   context: KeysContext,
   place: WriterPlace,
   { columns: ids, schema, next, puts }: NewTable,
 ): Promise<Readonly<{ next: Generation; puts: Change['puts'] }>> {
-  const read: ReadRecord = async () => null // Of a new table there is no record.
+  const read: ReadRecord = async () => null // A new table has no records.
   const nothing = { ...next, nonce: NO_BYTES }
   const before = { version: 0, commitNonce: NO_BYTES, order: 0, generation: nothing }
   const record = { columns: ids, nextRun: 0, runs: [] }
@@ -170,7 +170,7 @@ class KeyedChange {
   readonly #context: KeysContext
   readonly #parts: Parts
   readonly #hasher: KeyHasher
-  /** The keys of rows that the change lays over positions, by the names of the positions; null: none. */
+  /** The hashes of rows that the change lays over positions, by the names of the positions; null: no key. */
   readonly #laid = new Map<string, Bytes | null>()
   #segments: readonly LinkedSegment[] = []
   #newRows: NewRows
@@ -234,7 +234,7 @@ class KeyedChange {
     return linked
   }
 
-  /** The rows that the change puts records of. */
+  /** The rows that the change puts as records. */
   #laidRows(): ChangedRow[] {
     const { place, change } = this.#parts
     const rows: ChangedRow[] = []
@@ -259,7 +259,7 @@ class KeyedChange {
     return rows
   }
 
-  /** The rows that get a key, by its hash; and the keys that rows had. */
+  /** The rows that get a key, by its hash, and the keys that rows had before. */
   async #freshKeys(
     rows: readonly ChangedRow[],
   ): Promise<Readonly<{ fresh: ReadonlyMap<string, ChangedRow>; gone: readonly Bytes[] }>> {
@@ -294,7 +294,7 @@ class KeyedChange {
     }
   }
 
-  /** Whether the row that was at a position has a key after the change. */
+  /** Whether the row at a position still has a key after the change. */
   async #hasKey(position: Position, hash: Bytes): Promise<boolean> {
     const { place, before, read } = this.#parts
     const laid = this.#laid.get(nameOfPosition(position))
@@ -305,7 +305,7 @@ class KeyedChange {
     return (await rowWithKey(keyed, position, hash)) !== null
   }
 
-  /** Checks the keys of linked rows against each other, the rows that are laid beside them, and those of the table. */
+  /** Checks the keys of linked rows against each other, against the rows laid over positions, and against the table. */
   async #checkRun(run: KeyedRows, fresh: ReadonlyMap<string, ChangedRow>): Promise<void> {
     const { place, before, index, isNew } = this.#parts
     const twice = await this.#context.slices.begin().run(run.firstTwice())

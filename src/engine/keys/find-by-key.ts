@@ -1,4 +1,4 @@
-// The row with a key, without a scan: the index leads to it.
+// Finds the row with a key by the index, without a scan.
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import { NO_BYTES, toHex } from '../../base/bytes.js'
 import { isRecord, shown } from '../../base/options.js'
@@ -27,7 +27,7 @@ import { resolveKeyColumns } from './key-columns.js'
 import { rowIdAt } from './key-conflict.js'
 import { KeyIndex, readKeyIndex } from './key-index.js'
 
-/** Characters of the values of a key that name its row in the cache; the name of longer ones is their hash. */
+/** Most characters of key values that name their row in the cache. Longer values are named by their hash. */
 const NAME_CHARS_MAX = 200
 
 /** @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, DATA_CORRUPT */
@@ -74,7 +74,7 @@ function readTableKey(
   return chain(readKeyIndex(table, keyIndex, read), ({ record }) =>
     chain(team.schemas.get(table, schemaNumber, read), (schema) => {
       const columns = resolveKeyColumns(record.columns, schema.columns)
-      // No row ID is as long as this.
+      // Longer than any row ID.
       const prefix = `key ${toHex(keyIndex)} `
       return team.keysOfHeads.set(head, { record, columns, prefix })
     }),
@@ -105,7 +105,7 @@ function told(team: TeamContext, { json, version }: RowJson): ReadJsonResult {
   return toPublicVersion(team, { json, version })
 }
 
-/** The first row with a key among the rows at some positions. */
+/** The first row with the key among the rows at some positions. */
 function rowAmong(
   keyed: KeyedTable,
   [position, ...others]: readonly Position[],
@@ -153,7 +153,7 @@ export function encodeKeyValue({ id, kind }: KeyColumn, value: unknown): string 
   throw invalidRowKey(`the value of column '${id}' must be a ${type}, not ${shown(value)}`)
 }
 
-/** A number as JSON writes it, `true` or `false`, or a text. */
+/** A number in JSON form, `true` or `false`, or a text, as JSON. */
 export function encodeKeyText({ id, kind }: KeyColumn, text: unknown): string {
   if (typeof text === 'string') {
     if (isTextKind(kind)) return JSON.stringify(text)

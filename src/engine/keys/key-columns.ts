@@ -1,15 +1,15 @@
-// The columns of a key, and what may become of them.
+// The columns of a key, and how they may change.
 import { StoreError } from '../../base/store-error.js'
 import { columnsInstead } from '../../base/unknown-column.js'
 import { isTextKind, type KeyColumn } from '../../format/key-hash.js'
 import type { Column } from '../../schema/column-kind.js'
 
-/** What to do about an operation that the key of a table does not allow. */
+/** The advice after an operation that the key of a table forbids. */
 const CHANGE_KEY = 'Change the key first, with alter({ key })'
 
 /**
- * The columns of a key that a table is given, or has.
- * @throws {StoreError} REQUEST_VALIDATION_ERROR: one is missing, or has arrays
+ * The columns of a key that a table has or is given.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR: a column is missing, or has arrays
  */
 export function resolveKeyColumns(
   ids: readonly string[],
@@ -18,7 +18,7 @@ export function resolveKeyColumns(
   return columnsOfKey(ids, columns, undefined)
 }
 
-/** As `keyColumnsOf`, of a key that a table keeps while its columns change. */
+/** The same for a key that a table keeps while its columns change. */
 export function resolveKeptKeyColumns(
   ids: readonly string[],
   columns: ReadonlyMap<string, Column>,
@@ -43,7 +43,7 @@ function columnsOfKey(
 }
 
 /**
- * A column of numbers that becomes one of texts has other keys.
+ * Checks that all keys stay the same: a column of numbers that becomes one of texts has other keys.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */
 export function checkSameForm(before: readonly KeyColumn[], after: readonly KeyColumn[]): void {

@@ -18,7 +18,10 @@ const SHOWN_KEY_CHARS_MAX = 200
 
 const SHARED = ' would be shared by '
 
-/** @param text - Of one of the rows. @param names - Of both. @param input - The number of the later one in the input. */
+/**
+ * @param text - The text of one of the rows. @param names - The names of both. @param input - The number of the later
+ *   row in the input.
+ */
 export function keyConflict(
   columns: readonly KeyColumn[],
   text: string,
@@ -38,21 +41,21 @@ export function keyConflict(
   })
 }
 
-/** How a row of the input is named. */
+/** The name of a row of the input in messages. */
 export function inputRowName(row: number): string {
   return `row ${row} (counted from 0) of the input`
 }
 
-/** As messages name it, unless it is in a chunk of a stash. */
+/** The name of an input row in a message, unless the row is in a chunk of a stash. */
 const INPUT_ROW = /\brow (\d+) \(counted from 0\)(?! of chunk)/g
 
-/** A conflict of rows of the input, with their lines as far as they are known. Other failures stay. */
+/** Adds known lines to the message of a conflict of input rows. Other failures stay. */
 export function withLines(failure: unknown, lineOf: (row: number) => number | undefined): unknown {
   if (!isStoreError(failure) || failure.code !== 'KEY_NOT_UNIQUE') return failure
   const { message, row } = failure
   const line = row === undefined ? undefined : lineOf(row)
   if (line === undefined) return failure
-  const names = Math.max(0, message.lastIndexOf(SHARED)) // In front of it there are values.
+  const names = Math.max(0, message.lastIndexOf(SHARED)) // Before it there are values.
   const told = message.slice(names).replace(INPUT_ROW, (name, number: string) => {
     const found = lineOf(Number(number))
     return found === undefined ? name : `${name}, line ${found}`
@@ -60,14 +63,14 @@ export function withLines(failure: unknown, lineOf: (row: number) => number | un
   return retold(failure, message.slice(0, names) + told, line)
 }
 
-/** Which rows a change adds, and in which order. */
+/** The rows that a change adds, in order. */
 export class NewRows {
   readonly #isNewGeneration: boolean
   readonly #before: Generation
   readonly #next: Generation
   readonly #counts: ReadonlyMap<number, number>
 
-  /** @param counts - The rows of the segments that the change links, by their extents. */
+  /** @param counts - The number of rows of the segments that the change links, by extent. */
   constructor(before: Generation, next: Generation, counts: ReadonlyMap<number, number>) {
     this.#isNewGeneration = !sameBytes(before.nonce, next.nonce)
     this.#before = before
@@ -92,7 +95,7 @@ export class NewRows {
   }
 }
 
-/** The ID that the row at a position answers to. */
+/** The ID of the row at a position. */
 export function rowIdAt(
   { extents, forwards }: Pick<StoreContext, 'extents' | 'forwards'>,
   read: ReadRecord,

@@ -1,7 +1,7 @@
-// The index of a table's key, as it is read.
+// Reads the index of a table's key.
 //
-// Invariant: it leads to every row of its generation whose key has no empty cell, and perhaps to others: to rows that
-// were deleted or have another key since. So a row counts only if its key has the hash.
+// Invariant: it leads to every row of its generation whose key has no empty cell, and perhaps to others that were
+// deleted or now have another key. So a row counts only if its key has the hash.
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
@@ -37,14 +37,14 @@ export class KeyIndex {
     this.#read = read
   }
 
-  /** The positions of rows that may have a key. At once, if all is in memory. */
+  /** The positions of rows that may have a key. Synchronous if everything is in memory. */
   positionsOf(hash: Bytes): Awaitable<readonly Position[]> {
     return chain(this.#read(keyEntryKey(this.place, hash)), (entry) => {
       return this.#inRuns(hash, entry === null ? [] : [decodeKeyEntry(entry)], 0)
     })
   }
 
-  /** @param found - Takes up the positions. @param at - The index of the first run that is looked at. */
+  /** @param found - Collects the positions. @param at - The index of the first run to search. */
   #inRuns(hash: Bytes, found: Position[], at: number): Awaitable<readonly Position[]> {
     const next = this.record.runs[at]
     if (next === undefined) return found
@@ -56,14 +56,14 @@ export class KeyIndex {
     })
   }
 
-  /** The entries of a bucket of a run; none, if it has no record. */
+  /** The entries of a bucket of a run; none if it has no record. */
   async bucket(run: number, bucket: number): Promise<KeyBucket> {
     const record = await this.#read(keyBucketKey(this.place, run, bucket))
     return record === null ? NO_ENTRIES : decodeKeyBucket(record)
   }
 }
 
-/** @throws {StoreError} DATA_CORRUPT: the head of the table names an index that is not there */
+/** @throws {StoreError} DATA_CORRUPT: the head of the table names a missing index */
 export function readKeyIndex(table: TableKey, index: Bytes, read: ReadRecord): Awaitable<KeyIndex> {
   const place = { table, index }
   return chain(read(keyIndexKey(place)), (record) => {
@@ -72,7 +72,7 @@ export function readKeyIndex(table: TableKey, index: Bytes, read: ReadRecord): A
   })
 }
 
-/** Rows of a generation, and what their keys are. */
+/** Rows of a generation, and how their keys are hashed. */
 export type KeyedGeneration = Readonly<{
   sources: RowSources
   table: TableKey
@@ -81,7 +81,7 @@ export type KeyedGeneration = Readonly<{
   read: ReadRecord
 }>
 
-/** The row at a position if it is there and its key has the hash; else null. */
+/** The row at a position, if it exists and its key has the hash; otherwise null. */
 export function rowWithKey(
   { sources, table, generation, hasher, read }: KeyedGeneration,
   position: Position,

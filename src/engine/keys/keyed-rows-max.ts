@@ -1,17 +1,17 @@
-// How many rows one operation compares by their keys.
+// Limits the rows that one operation compares by their keys.
 import { StoreError } from '../../base/store-error.js'
 
-/** Rows whose keys one operation compares with each other, at most: their hashes are in memory, and in one commit. */
+/** Most rows whose keys one operation compares with each other: their hashes are in memory, and in one commit. */
 export const KEYED_ROWS_MAX = 2_097_152
 
-/** Of an operation that links rows. */
+/** The error for an operation that links rows. */
 export function tooManyKeys(): StoreError {
   return refused(
     `One operation brings at most ${KEYED_ROWS_MAX} rows to a table with a key; use several: give the first rows to this operation, and add the others with addRows, or with merges that upsert`,
   )
 }
 
-/** Of a table that is to get a key. */
+/** The error for a table that is given a key. */
 export function tooManyToKey(): StoreError {
   return refused(
     `A table gets a key while at most ${KEYED_ROWS_MAX} of its rows have all cells of that key, and this one has more; create a table with the key from the first rows, and add the others to it in several operations`,

@@ -1,5 +1,5 @@
-// The hashes of the keys of many rows, with the positions of the rows, in little memory: sorted, they are a run of an
-// index.
+// The hashes of the keys of many rows, with the positions of the rows, in little memory. Sorted, they form a run of
+// an index.
 import { type Bytes, compareBytes } from '../../base/bytes.js'
 import { sortSteps } from '../../base/sort-steps.js'
 import type { StoreError } from '../../base/store-error.js'
@@ -18,21 +18,21 @@ const ROWS_FIRST = 1_024
 
 const NO_ENTRIES = new Uint32Array(0)
 
-/** Entries after which others may run. */
+/** Entries between pauses for other work. */
 const ENTRIES_AT_ONCE = 4_096
 
-/** Buckets into which entries are sorted before they are compared: those of their first 16 bits. */
+/** Bits of the buckets into which entries are sorted before they are compared. */
 const SORT_BITS = 16
 
 export class KeyedRows {
   count = 0
   #bytes = new Uint8Array(ROWS_FIRST * BUCKET_ENTRY_BYTES)
   #view = new DataView(this.#bytes.buffer)
-  /** Indexes of entries in the order of their bytes; undefined: entries came since they were sorted. */
+  /** Indexes of entries in the order of their bytes; undefined: entries were added since the last sort. */
   #order: Uint32Array | undefined
   readonly #tooMany: () => StoreError
 
-  /** @param tooMany - The error of one row too many. Default: that of rows which are linked. */
+  /** @param tooMany - The error for one row too many. Default: that of linked rows. */
   constructor(tooMany: () => StoreError = tooManyKeys) {
     this.#tooMany = tooMany
   }
@@ -63,7 +63,7 @@ export class KeyedRows {
     }
   }
 
-  /** The hash of the entry at a place in their order. */
+  /** The hash of the entry at a place in the order. */
   hashAt(place: number): Bytes {
     const at = this.#entryAt(place)
     return this.#bytes.subarray(at, at + KEY_HASH_BYTES)
@@ -91,7 +91,7 @@ export class KeyedRows {
     return low < this.count && compareBytes(this.hashAt(low), hash) === 0 ? low : -1
   }
 
-  /** The place of the first entry whose hash is that of the one before it; -1: there is none. */
+  /** The place of the first entry with the hash of its predecessor; -1: there is none. */
   *firstTwice(): Steps<number> {
     yield* this.sort()
     for (let place = 1; place < this.count; place++) {
@@ -103,7 +103,7 @@ export class KeyedRows {
     return -1
   }
 
-  /** The numbers of the buckets of a run in which an entry would be, ascending. */
+  /** The numbers of the buckets of a run that the entries belong to, ascending. */
   *bucketsOf(bits: number): Generator<number, void> {
     let last = -1
     for (let place = 0; place < this.count; place++) {
@@ -117,7 +117,7 @@ export class KeyedRows {
     return hashBucket(this.#view.getUint32(this.#entryAt(place)), bits)
   }
 
-  /** All entries as the buckets of a run. */
+  /** All entries, as buckets of a run. */
   *buckets(): Generator<Readonly<{ bucket: number; entries: Bytes }>, void> {
     const bits = bitsOfRun(this.count)
     for (let first = 0; first < this.count; ) {
@@ -141,8 +141,8 @@ export class KeyedRows {
   }
 
   /**
-   * Sorts by the first bits of all entries, and then those with the same ones by comparing them. What needs the order
-   * sorts at once; of many rows this is to be run before.
+   * Sorts by the first bits of the entries, then compares entries with equal bits. Methods that need the order sort
+   * at once; for many rows, run this before.
    */
   *sort(): Steps<void> {
     if (this.#order !== undefined) return
@@ -178,7 +178,7 @@ export class KeyedRows {
     this.#order = order
   }
 
-  /** The order of the first bytes of two entries. @param bytes - Divisible by 4. */
+  /** Compares the first bytes of two entries. @param bytes - Divisible by 4. */
   #compare(left: number, right: number, bytes: number): number {
     for (let at = 0; at < bytes; at += 4) {
       const difference = this.#view.getUint32(left + at) - this.#view.getUint32(right + at)

@@ -1,4 +1,4 @@
-// The keys of the rows of segments that a change links: together they are a run of the index.
+// The keys of the rows in linked segments. Together they form a run of the index.
 import type { Bytes } from '../../base/bytes.js'
 import { sameBytes } from '../../base/bytes.js'
 import type { SegmentRef } from '../../format/extent-page.js'
@@ -29,10 +29,10 @@ import type { KeyIndex } from './key-index.js'
 import { KeyedRows } from './keyed-rows.js'
 import { KEYED_ROWS_MAX } from './keyed-rows-max.js'
 
-/** The work of a hash, as that of so many bytes. */
+/** The work of a hash, in bytes. */
 export const HASH_WORK = 256
 
-/** Entries of a run that takes up older ones, at most: what a commit writes again stays bounded. */
+/** Most entries of a run that absorbs older runs, which bounds what a commit writes again. */
 const JOINED_ENTRIES_MAX = KEYED_ROWS_MAX / 8
 
 export type LinkedSegment = Readonly<{ extent: number; ref: SegmentRef }>
@@ -68,7 +68,7 @@ export async function linkedKeys(
   return keys
 }
 
-/** The text of a linked row, as it is stored. */
+/** The stored text of a linked row. */
 export async function textAt(
   { segments }: Pick<LinkingContext, 'segments'>,
   linked: readonly LinkedSegment[],
@@ -83,11 +83,11 @@ type Checked = Readonly<{
   before: TableHead
   index: KeyIndex
   run: KeyedRows
-  /** Called with each entry of the run whose hash the index has, and the position that it leads to. */
+  /** Called with each entry of the run whose hash the index has, and the position in the index. */
   check(place: number, position: Position): Promise<void>
 }>
 
-/** Looks for the keys of a run in an index. */
+/** Looks up the keys of a run in an index. */
 export async function checkRunAgainstIndex(
   { slices: turns }: Pick<LinkingContext, 'slices'>,
   { partition, before, index, run, check }: Checked,
@@ -118,8 +118,8 @@ export async function checkRunAgainstIndex(
 }
 
 /**
- * A range is read from a view, which does not show what this process is about to commit. If others have committed
- * meanwhile, what is planned here is refused in any case.
+ * A range is read from a view, which lacks the commits in flight of this process. If others have committed meanwhile,
+ * this plan is refused in any case.
  * @throws {StoreError} STORAGE_UNAVAILABLE: commits are in flight; the queue of the table plans again after them
  */
 export function checkSameHead(planned: TableHead, bytes: Bytes | null): void {
@@ -131,7 +131,8 @@ export function checkSameHead(planned: TableHead, bytes: Bytes | null): void {
 type Written = Readonly<{ puts: Change['puts']; deletes: readonly Bytes[] }>
 
 /**
- * The records of a run, and of the index with it. Older runs that are not larger are taken up, so that there are few.
+ * The records of a run, and of the index that has it. It absorbs older runs that are not larger, so that there are
+ * few.
  * @param to - The index that gets the run. @param from - Where the older runs are read.
  */
 export async function planKeyRun(

@@ -11,12 +11,12 @@ import { KeyedRows } from './keyed-rows.js'
 import { tooManyToKey } from './keyed-rows-max.js'
 import { HASH_WORK } from './linked-keys.js'
 
-/** Rows of one view, at most. */
+/** Most rows in one view. */
 const ROWS_AT_ONCE = 262_144
 
-/** Which keys are taken, and what ends the reading: the caller of an operation, which messages name. */
+/** Which keys to read, and what ends the reading. `what`: the operation, for messages. */
 export type KeysWanted = Readonly<{
-  /** Whether a key is taken. Default: all are. */
+  /** Whether to read a key. Default: all. */
   wants?: (hash: Bytes) => boolean
   what?: string
   signal?: AbortSignal | undefined

@@ -1,5 +1,5 @@
-// The rows of an input whose keys a table does not have, ready to be appended: few as texts; whole segments of the input
-// as they are, if all their rows are new; the others in new segments.
+// The input rows whose keys the table lacks, ready to be appended: few rows as texts, an entirely new segment of the
+// input as it is, and the rest in new segments.
 import type { Bytes } from '../../base/bytes.js'
 import type { TimeSlices } from '../../base/time-slices.js'
 import type { FileIds } from '../../format/file-references.js'
@@ -15,11 +15,11 @@ type AddedParts = Readonly<{
   team: TeamContext
   incoming: IncomingRows
   inputColumns: ReadonlySet<string>
-  /** Takes up the segments that are written. */
+  /** Called with each written segment. */
   onSegment(written: Readonly<{ object: string }>): void
 }>
 
-/** @param matched - A bit for each row of the input: it is not added. @param count - Of the rows that are. */
+/** @param matched - One bit per input row: whether it is not added. @param count - The number of added rows. */
 export async function addedRows(
   parts: AddedParts,
   matched: Bytes,
@@ -102,7 +102,7 @@ function isFree(matched: Bytes, row: number): boolean {
   return ((matched[row >> 3] ?? 0) & (1 << (row & 7))) === 0
 }
 
-/** Rows from `first` to `limit` (not included) without a partner. */
+/** How many rows from `first` to `limit` (not included) have no partner. */
 export function countFree(matched: Bytes, first: number, limit: number): number {
   let count = 0
   for (let row = first; row < limit; row++) if (isFree(matched, row)) count++

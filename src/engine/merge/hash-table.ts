@@ -1,35 +1,35 @@
-// The rows of an input by the fingerprints of their keys: a hash table in a typed array, without an object for a row.
-// Keys are looked for a batch at a time, because most of that time is waiting for memory (PERFORMANCE.md, P44).
+// The input rows by the fingerprints of their keys: a hash table in a typed array, without an object per row. Keys
+// are looked up in batches, because most of the time is waiting for memory (PERFORMANCE.md, P44).
 import { freeLargeArray } from '../../base/platform.js'
 import { FINGERPRINT, FINGERPRINTS_MAX } from '../../format/row-fingerprint.js'
 
-/** An entry is three words of the key, two of the text, and the number of the row plus 1; 0: the slot is free. */
+/** An entry has three words of the key, two of the text, and the number of the row plus 1; 0: the slot is free. */
 const ENTRY_WORDS = 6
 const TEXT = 3
 const ROW = 5
 
-/** The share of the slots that may be taken. */
+/** Most occupied slots, as a share. */
 const FULL = 0.8
 
 const SLOTS_MIN = 1_024
 
-/** Memory that a row takes, at most, but for the moments in which the array grows. */
+/** Most memory of a row, except while the array grows. */
 export const INDEXED_ROW_BYTES = Math.ceil((1.02 * 4 * ENTRY_WORDS) / FULL)
 
 export class HashTable {
   #count = 0
   #slots: number
   #entries: Uint32Array
-  /** Of the slots that were touched, so that reading them is not left out. */
+  /** A digest of the touched slots, so that the reads are not optimised away. */
   #touched = 0
 
-  /** @param rows - How many there will be, about. */
+  /** @param rows - The expected number of rows. */
   constructor(rows: number) {
     this.#slots = Math.max(SLOTS_MIN, Math.ceil(rows / FULL))
     this.#entries = new Uint32Array(ENTRY_WORDS * this.#slots)
   }
 
-  /** Reads where some fingerprints have their slots: the processor waits for all of them together. */
+  /** Reads the slots of several fingerprints, so that the processor waits for all of them together. */
   touch(words: Uint32Array, count: number): void {
     const entries = this.#entries
     let touched = this.#touched
@@ -41,8 +41,8 @@ export class HashTable {
 
   /**
    * Adds a row.
-   * @param words - Fingerprints. @param at - Where its own begins.
-   * @returns the row that is there with its key, which stays; -1: there was none.
+   * @param words - Fingerprints. @param at - The offset of the row's own.
+   * @returns the row that already has this key, which stays; -1: there is none.
    */
   add(words: Uint32Array, at: number, row: number): number {
     if (this.#count >= FULL * this.#slots) this.#grow()
@@ -58,7 +58,7 @@ export class HashTable {
     return -1
   }
 
-  /** The entry of a key; -1: there is none. @param words - Fingerprints. @param at - Where its own begins. */
+  /** The entry of a key; -1: there is none. @param words - Fingerprints. @param at - The offset of the key's own. */
   find(words: Uint32Array, at: number): number {
     const entry = this.#entryOf(words, at)
     return this.#entries[entry + ROW] === 0 ? -1 : entry
@@ -68,7 +68,7 @@ export class HashTable {
     return (this.#entries[entry + ROW] ?? 0) - 1
   }
 
-  /** Whether the text of an entry has the same fingerprint as another one. */
+  /** Whether the text of an entry has the fingerprint at `at`. */
   hasText(entry: number, words: Uint32Array, at: number): boolean {
     const entries = this.#entries
     return (
@@ -77,17 +77,17 @@ export class HashTable {
     )
   }
 
-  /** Gives its memory back. Nobody may use it any more. */
+  /** Frees the memory. The table must not be used again. */
   free(): void {
     freeLargeArray(this.#entries)
   }
 
-  /** The entry that a key is looked for at first: the greater its first word, the farther behind. */
+  /** The entry at which the search for a key begins. It grows with the first word of the key. */
   #homeOf(word: number): number {
     return ENTRY_WORDS * Math.floor((word / 2 ** 32) * this.#slots)
   }
 
-  /** The entry of the key that stands at `at`, or the free one where it would be. */
+  /** The entry of the key at `at`, or the free entry for it. */
   #entryOf(words: Uint32Array, at: number): number {
     const k0 = words[at] ?? 0
     const k1 = words[at + 1] ?? 0
@@ -115,9 +115,9 @@ export class HashTable {
   }
 }
 
-/** Fingerprints that are added to an index, or looked for, together. */
+/** Fingerprints that are added to a hash table, or looked up, together. */
 export class FingerprintBatch {
-  /** The number or the slot of the row of each fingerprint. */
+  /** The number, or the slot, of the row of each fingerprint. */
   readonly rows = new Uint32Array(FINGERPRINTS_MAX)
   count = 0
 
@@ -125,7 +125,10 @@ export class FingerprintBatch {
     return this.count === FINGERPRINTS_MAX
   }
 
-  /** Adds all to an index, and empties the batch. @returns the first two rows with one key; null: there are none. */
+  /**
+   * Adds all to a hash table, and empties the batch. @returns the first two rows with the same key; null: there are
+   * none.
+   */
   addTo(index: HashTable, words: Uint32Array): [first: number, second: number] | null {
     const { rows, count } = this
     this.count = 0

@@ -1,4 +1,4 @@
-// The rows that a merge brings, in their stored form: read in order, or some of them by their numbers.
+// The input rows of a merge in their stored form: read in order, or some of them by number.
 import type { ErrorPlace } from '../../base/store-error.js'
 import { convertRowText } from '../../format/row-text.js'
 import type { Column } from '../../schema/column-kind.js'
@@ -12,12 +12,12 @@ import { packTexts, type RowPiece } from './packed-texts.js'
 /** A segment of the input, and the number of its first row. */
 export type IncomingSegment = LinkableSegment & Readonly<{ first: number }>
 
-/** The text of a row, and its place in the list that was asked for. */
+/** The text of a row, and its index in the requested list. */
 type TextAt = readonly [at: number, text: string]
 
 export class IncomingRows {
   readonly count: number
-  /** null: they are few, and in memory. */
+  /** null: the rows are few, and in memory. */
   readonly segments: readonly IncomingSegment[] | null
   readonly #team: TeamContext
   readonly #texts: readonly string[]
@@ -25,7 +25,7 @@ export class IncomingRows {
   readonly #columns: ReadonlyMap<string, Column>
   #chars = 0
 
-  /** @param columns - Of the schema that the rows are in the form of. */
+  /** @param columns - The columns of the schema that the rows fit. */
   constructor(
     team: TeamContext,
     source: OperationRows,
@@ -46,12 +46,12 @@ export class IncomingRows {
     this.count = first
   }
 
-  /** Of the rows that were read in order last. */
+  /** The average length of the rows, as last read in order. */
   get averageChars(): number {
     return this.#chars / Math.max(1, this.count)
   }
 
-  /** All rows in order. Pieces are valid until the next ones are asked for. */
+  /** All rows in order. Each piece is valid until the next is requested. */
   async *pieces(): AsyncGenerator<readonly RowPiece[]> {
     this.#chars = 0
     if (this.segments === null) {
@@ -81,7 +81,7 @@ export class IncomingRows {
     }
   }
 
-  /** The texts of some rows, those of a frame at a time. @param rows - Their numbers, ascending. */
+  /** The texts of some rows, one frame at a time. @param rows - Their numbers, ascending. */
   async *textsAt(rows: Uint32Array): AsyncGenerator<readonly TextAt[]> {
     if (this.segments === null) {
       yield Array.from(rows, (row, at): TextAt => [at, this.#texts[row] ?? ''])
@@ -115,7 +115,7 @@ export class IncomingRows {
     return needsQuoting ? convertRowText(text, this.#columns) : text
   }
 
-  /** What has to be read of the segments for some rows: the frames that they stand in. */
+  /** The frames to read for some rows. */
   async #runsOf(
     rows: Uint32Array,
     segments: readonly IncomingSegment[],
@@ -148,7 +148,7 @@ export class IncomingRows {
     return texts.map((text) => convertRowText(text, this.#columns))
   }
 
-  /** Where a row stands in the input, for errors. */
+  /** The place of a row in the input, for errors. */
   placeOf(row: number): ErrorPlace {
     let first = 0
     for (const { chunk, serial } of this.#chunks) {

@@ -1,35 +1,35 @@
-// What the join of a table and an input says of an extent.
+// The result of a join for one extent.
 import type { StoredRow } from './merged-row.js'
 import type { SeenExtent } from './table-rows.js'
 
-/** In place of a number of a row of the input: the slot has no live row, or one whose key the input does not have. */
+/** Instead of the number of an input row: the slot has no live row, or the input lacks its key. */
 export const NO_ROW = -2
 export const NO_PARTNER = -1
 
-/** Set in the number of the partner of a row whose text is not the same: its values may be. */
+/** Set in the number of a partner with another text. Its values may still be equal. */
 export const MAY_DIFFER = 1 << 30
 
-/** Rows of the input, at most. */
+/** Most rows of the input. */
 export const INCOMING_ROWS_MAX = MAY_DIFFER - 1
 
-/** Of an extent with more rows that may change, one in so many, the texts are not kept: it is read and written anew. */
+/** If more than one row in so many may change, the extent is read and rewritten, and the texts are not kept. */
 export const REWRITE_SHARE = 8
 
-/** Characters of rows that may change which are kept until they are compared. Extents with further ones are read anew. */
+/** Most characters of rows that may change that are kept for comparison. Further extents are read again. */
 const KEPT_CHARS_MAX = 16 * 1024 * 1024
 
-/** An extent of the table, and the partners of its rows. */
+/** An extent of the table, with the partners of its rows. */
 export type JoinedExtent = {
   readonly extent: number
   readonly seen: Pick<SeenExtent, 'extent' | 'nonce' | 'rowCount' | 'entry'>
   signature: string
-  /** For each slot the number of its partner, with `MAY_DIFFER`, or one of the numbers above. */
+  /** For each slot the number of its partner, with `MAY_DIFFER`, or one of the constants above. */
   readonly partners: Int32Array
   /** Rows that may change. */
   mayDiffer: number
-  /** Their texts as they are stored, by slots; null: they are read when they are needed. */
+  /** The stored texts of these rows, by slot; null: they are read when needed. */
   kept: Map<number, StoredRow> | null
-  /** What becomes of them, once that is known: only those that change. */
+  /** The rows that change, by slot; null: not known yet. */
   changes: ReadonlyMap<number, StoredRow> | null
 }
 
@@ -39,15 +39,15 @@ export function partnerOf(partner: number): number {
 }
 
 /**
- * Whether so many rows of an extent may change that their texts are not kept: it is read and written anew.
- * @param keptChars - Of all extents that are being joined.
+ * Whether so many rows of an extent may change that it is read and rewritten, without keeping their texts.
+ * @param keptChars - Kept characters of all extents in the join.
  */
 export function isToBeRewritten({ seen, mayDiffer }: JoinedExtent, keptChars: number): boolean {
-  if (seen.entry === null) return false // It is open: it has few rows, and cannot be rewritten.
+  if (seen.entry === null) return false // It is open: it has few rows and no entry to replace.
   return keptChars > KEPT_CHARS_MAX || REWRITE_SHARE * mayDiffer > seen.rowCount
 }
 
-/** An extent of whose rows nothing is known yet. */
+/** An extent before its join. */
 export function newJoined(
   { extent, nonce, rowCount, entry, signature }: SeenExtent,
   kept: JoinedExtent['kept'],

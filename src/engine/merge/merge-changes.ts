@@ -1,8 +1,8 @@
-// What a merge changes in a table: a few rows of an extent become row records, an extent with many changes is written
-// anew, an extent of which no row stays loses its segment.
+// The changes that a merge makes to a table. Few changed rows of an extent become row records, an extent with many
+// changes is rewritten, and an extent without remaining rows loses its segment.
 //
-// Invariant: all of it holds for the head that the draft names. A commit that checks that head, and the entries of the
-// extents that are written anew, makes the table what the merge wants.
+// Invariant: the draft holds for the head that it names. A commit that checks this head, and the entries of the
+// rewritten extents, turns the table into the result of the merge.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { sortSteps } from '../../base/sort-steps.js'
 import { StoreError } from '../../base/store-error.js'
@@ -24,25 +24,25 @@ import { TableJoin } from './table-join.js'
 import type { SeenExtent, TableRows } from './table-rows.js'
 
 /**
- * Row records of one merge, and characters of them, at most: of the extents with the most changes the rest is
+ * Most row records of one merge, and most characters in them. Beyond that, the extents with the most changes are
  * rewritten.
  */
 const RECORDS_MAX = 20_000
 const RECORD_CHARS_MAX = 16 * 1024 * 1024
 
-/** Records over rewritten extents that one merge deletes, at most. */
+/** Most records over rewritten extents that one merge deletes. */
 const DELETES_MAX = 200_000
 
-/** Characters of rows of the input that are gathered at once, to be compared with rows in another order. */
+/** Most characters of input rows that are gathered at once, to be compared with rows in another order. */
 const GATHERED_CHARS_MAX = 24 * 1024 * 1024
 
-/** A draft that others overtake is made again; after these the merge takes its turn among the changes first. */
+/** Most drafts that other changes may overtake. After that, the merge takes its turn among the changes first. */
 const DRAFT_TRIES_MAX = 10
 
-/** A row that becomes a row record; null: it is removed. */
+/** A row that becomes a row record; null: it is deleted. */
 export type ChangedRow = Readonly<{ position: Position; row: StoredRow | null }>
 
-/** An entry that takes the place of another. @param before - The object of the one before. */
+/** An entry that replaces another. @param before - The object of the replaced entry. */
 export type ChangedExtent = Readonly<{ extent: number; before: string | null; entry: ExtentEntry }>
 
 export type MergeDraft = Readonly<{
@@ -53,7 +53,7 @@ export type MergeDraft = Readonly<{
   deletes: readonly Bytes[]
   /** Rows to append. */
   added: LinkableRows
-  /** Files that new texts of rows of the table name. */
+  /** Files that new texts of existing rows name. */
   files: FileIds
 }>
 
@@ -62,15 +62,15 @@ type ChangeParts = Readonly<{
   rules: MergeRules
   incoming: IncomingRows
   rows: TableRows
-  /** The change gives a column another type. */
+  /** Whether the change gives a column another type. */
   retypes: boolean
-  /** Whether rows of the table may have cells that the merge leaves as they are. */
+  /** Whether rows of the table may have cells that the merge leaves unchanged. */
   projects: boolean
   checkGoesOn: () => void
   onSegment(written: Readonly<{ object: string }>): void
 }>
 
-/** What is to be done to an extent. */
+/** The planned work on an extent. */
 type Work = {
   readonly joined: JoinedExtent
   removed: number
@@ -95,8 +95,8 @@ export class MergeChanges {
   }
 
   /**
-   * @param isDry - Only the head and the counts are wanted.
-   * @returns null: the rows of the table have changed in each attempt.
+   * @param isDry - Whether only the head and the counts are needed.
+   * @returns null: the rows of the table changed during each attempt.
    */
   async draft(isDry: boolean): Promise<MergeDraft | null> {
     for (let tries = 0; tries < DRAFT_TRIES_MAX; tries++) {
@@ -144,7 +144,7 @@ export class MergeChanges {
     return { head, counts, records, extents, deletes, added: rows, files }
   }
 
-  /** Compares the rows that may change with their partners, where their texts are in memory. */
+  /** Compares the rows that may change with their partners, if their texts are in memory. */
   async #compareKept(): Promise<void> {
     const waiting: { row: number; joined: JoinedExtent; slot: number }[] = []
     const found = new Map<JoinedExtent, Map<number, StoredRow>>()
@@ -205,7 +205,7 @@ export class MergeChanges {
     return works
   }
 
-  /** Rewrites the extents with the most changes rather than to put too many records. */
+  /** Rewrites the extents with the most changes if there would be too many records. */
   #limitRecords(works: readonly Work[]): void {
     const sized = works
       .filter(({ way }) => way === 'records')
@@ -237,7 +237,7 @@ export class MergeChanges {
     return records
   }
 
-  /** Extents whose partners are read together. */
+  /** Groups extents whose partners are read together. */
   *#inGroups(works: readonly Work[]): Generator<Work[]> {
     let group: Work[] = []
     let rows = 0
@@ -297,11 +297,11 @@ export class MergeChanges {
     }
   }
 
-  /** The texts of the partners of rows that may change and were not compared yet. */
+  /** The texts of the partners that were not compared yet. */
   async #gather(group: readonly Work[]): Promise<(row: number) => string> {
     const { incoming, place } = this.#parts
     const slices = place.team.slices.begin()
-    const others = new Uint8Array(Math.ceil(incoming.count / 8)).fill(0xff) // Of bits they come in order.
+    const others = new Uint8Array(Math.ceil(incoming.count / 8)).fill(0xff) // As bits, the rows come in order.
     for (const { joined } of group) {
       const { changes, partners } = joined
       if (slices.spend(partners.byteLength)) await slices.pause()
@@ -370,7 +370,7 @@ function countPartners({ partners }: JoinedExtent): Readonly<{ removed: number; 
   return { removed, live }
 }
 
-/** Where a number stands among ascending ones. */
+/** The index of a number among ascending numbers. */
 function placeIn(numbers: Uint32Array, number: number): number {
   let [low, high] = [0, numbers.length]
   while (low < high) {

@@ -1,36 +1,36 @@
-// What becomes of a row of the table that has the key of a row of the input.
+// Merges a row of the table with the input row that has the same key.
 import { StoreError } from '../../base/store-error.js'
 import { differentCells, spliceRowText } from '../../format/row-text.js'
 import { canonicalToken, cellsOf, sameValues } from '../../format/row-values.js'
 
-/** A row as it is stored, but for cells of dropped columns, and the number of the schema that it was stored under. */
+/** A row as it is stored, without cells of dropped columns, and the number of its schema. */
 export type StoredRow = Readonly<{ text: string; schemaNumber: number }>
 
 /** How rows are merged. */
 export type MergeRules = Readonly<{
   /** Whether rows of the table that the input lacks are deleted. */
   deletesMissing: boolean
-  /** Whether a row that the input has loses its cells in columns that the input does not name. */
+  /** Whether a matched row loses its cells in columns that the input does not name. */
   emptiesUnnamed: boolean
   /** IDs of the key columns. */
   key: readonly string[]
   /** Columns that the input names. */
   inputColumns: ReadonlySet<string>
-  /** Number of the schema of the table before the merge, and after it. */
+  /** Number of the table's schema before and after the merge. */
   schemaBefore: number
   schemaAfter: number
   rowBytesMax: number
 }>
 
-/** Thrown if rows with different keys have one fingerprint: all is done again with others. */
+/** Rows with different keys have the same fingerprint. The merge begins anew with other fingerprints. */
 export class KeyCollision extends Error {
   override readonly name = 'KeyCollision'
 }
 
 /**
- * The row after the merge; null: it stays as it is, because all cells that the merge sets have their values already.
- * @param reads - The text of the row as it reads. @param incoming - The text of the row with the same key.
- * @throws {KeyCollision} The keys are not the same.
+ * The row after the merge; null: it stays, because all cells that the merge sets already have their values.
+ * @param reads - The text of the row as served. @param incoming - The text of the input row with the same key.
+ * @throws {KeyCollision} The keys differ.
  */
 export function mergedRow(
   rules: MergeRules,
@@ -60,14 +60,14 @@ export function mergedRow(
     rules.rowBytesMax,
     rules.key.map((id) => `${id} ${after.get(id) ?? ''}`).join(', '),
   )
-  // A schema that changes with the merge retypes only columns that the merge sets in each row that it changes.
+  // A schema that changes with the merge retypes only columns that the merge sets in each changed row.
   const isCurrent = stored.schemaNumber === rules.schemaBefore
   return { text, schemaNumber: isCurrent ? rules.schemaAfter : stored.schemaNumber }
 }
 
 /**
- * The same where both rows have the same columns in the same order, as mostly: it takes a fourth of the time.
- * undefined: they have not, or the rows are more different than that.
+ * The same for rows with the same columns in the same order, as usual, in a fourth of the time. undefined: the rows
+ * differ more.
  */
 function likeBefore(
   { key, schemaAfter }: MergeRules,
@@ -80,7 +80,7 @@ function likeBefore(
   if (different === null || different.some(({ id }) => key.includes(id))) return undefined
   const changed = different.filter(({ before, after }) => !sameValues(before, after))
   if (changed.length === 0) return null
-  // Cells whose values stay keep their form, unless the whole row is that of the input.
+  // Cells with equal values keep their form, unless the whole row is replaced by that of the input.
   return changed.length === different.length
     ? { text: incoming, schemaNumber: schemaAfter }
     : undefined

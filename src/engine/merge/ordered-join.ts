@@ -1,10 +1,10 @@
-// The join of a table and an input that both have their rows in the order of their keys, as what is exported every night
-// has: both are read once, side by side, without an index. Rows that are the same are compared in runs, as bytes.
+// The join of a table and an input that are both ordered by key, as a nightly export is. Both are read once, side by
+// side, without an index. Equal rows are compared in runs, as bytes.
 //
 // Invariants:
-// - It counts only if the keys of the whole input ascend: so none is there twice.
-// - What it says of an extent holds only if the keys of the table ascend up to its end. From the first extent on in which
-//   they do not, or whose rows are read through a conversion, it says nothing.
+// - The join is valid only if the keys of the whole input ascend: then no key occurs twice.
+// - The result for an extent is valid only if the keys of the table ascend up to its end. The join ends at the first
+//   extent where they do not, or whose rows must be converted.
 import type { TimeSlices } from '../../base/time-slices.js'
 import { OrderedKey, OrderedKeyReader, UNORDERED } from '../../format/ordered-key.js'
 import type { Generation } from '../../format/records.js'
@@ -28,13 +28,13 @@ export type JoinParts = Readonly<{
   rules: MergeRules
   incoming: IncomingRows
   rows: TableRows
-  /** Throws when the caller has given up. */
+  /** Throws if the caller has aborted. */
   checkGoesOn: () => void
-  /** What becomes of a row with the key of a row of the input; null: it stays as it is. */
+  /** The new form of a row with the key of an input row; null: it stays. */
   merge: (stored: StoredRow, incoming: string) => StoredRow | null
 }>
 
-/** The keys of the input do not ascend, or cannot be put into an order. */
+/** The keys of the input do not ascend, or have no order. */
 class NotInOrder extends Error {
   override readonly name = 'NotInOrder'
 }
@@ -44,11 +44,11 @@ export class OrderedJoin {
   readonly #slices: TimeSlices
   readonly #keys: OrderedKeyReader
   readonly #input: InputCursor
-  /** The key of the row of the table that is looked at, and that of the last one before it that has a key. */
+  /** The key of the current row of the table, and the key of the last row before it that has one. */
   #key = new OrderedKey()
   #last = new OrderedKey()
   #keptChars = 0
-  /** Of the extent that is joined; null: they are too many, so it will be read and written anew. */
+  /** Changed rows of the current extent; null: they are too many, so it will be read again and rewritten. */
   #changes: Map<number, StoredRow> | null = null
   readonly #extents: JoinedExtent[] = []
 
@@ -60,8 +60,9 @@ export class OrderedJoin {
   }
 
   /**
-   * @param generationNonce - Of the generation to read. @param first - Its first extent. @param limit - The one behind its last.
-   * @returns the extents that were joined, from the first one on.
+   * @param generationNonce - The generation to read. @param first - Its first extent. @param limit - The extent after
+   *   its last.
+   * @returns the joined extents, from the first on.
    */
   async run(generationNonce: Uint8Array, first: number, limit: number): Promise<JoinedExtent[]> {
     try {
@@ -90,7 +91,7 @@ export class OrderedJoin {
     }
   }
 
-  /** null: its rows are not in order, or read through a conversion. */
+  /** null: its rows are not in order, or must be converted. */
   async #joinExtent(seen: SeenExtent, generation: Generation): Promise<JoinedExtent | null> {
     checkAllLaid(seen)
     const { rows } = this.#parts
@@ -112,8 +113,8 @@ export class OrderedJoin {
   }
 
   /**
-   * Joins rows of a piece from one on, as far as the rows of the input reach that are at hand; all if it has ended.
-   * @returns the row to go on with; `UNORDERED`: the rows of the table are not in order.
+   * Joins rows of a piece from one on, up to the last input row in memory; all if the input has ended.
+   * @returns the row to continue with; `UNORDERED`: the rows of the table are not in order.
    */
   #joinRows(joined: JoinedExtent, piece: OrderedPiece, from: number, schemaNumber: number): number {
     const { frame, first, limit, slot } = piece
@@ -161,7 +162,7 @@ export class OrderedJoin {
     return limit
   }
 
-  /** Reads the keys of rows that the input has too, one after the other. @returns whether they ascend. */
+  /** Reads the keys of rows that equal input rows. @returns whether they ascend. */
   #passSame(frame: RowTexts, first: number, count: number): boolean {
     const { texts } = frame
     let from = frame.endOf(first - 1)
@@ -184,7 +185,7 @@ export class OrderedJoin {
     this.#key = last
   }
 
-  /** The row of the table and that of the input that are looked at have the same key, and not the same text. */
+  /** Pairs the current rows of table and input, which have the same key and different texts. */
   #pair(joined: JoinedExtent, slot: number, stored: () => StoredRow): void {
     const input = this.#input
     joined.partners[slot] = input.number
@@ -209,7 +210,7 @@ function storedRow(
   schemaNumber: number,
 ): () => StoredRow {
   return () => {
-    // Rows of a segment with cells of dropped columns are read through the conversion, so they are not joined here.
+    // Rows of a segment with cells of dropped columns must be converted, so they are not joined here.
     if (record?.text == null) return { text: frame.rowText(row), schemaNumber }
     return {
       text: rows.shown(record.text, record.version),
@@ -218,7 +219,7 @@ function storedRow(
   }
 }
 
-/** Where the join stands in the input. */
+/** The position of the join in the input. */
 class InputCursor {
   readonly #parts: JoinParts
   readonly #slices: TimeSlices
@@ -245,7 +246,7 @@ class InputCursor {
     return this.#row < this.#limit
   }
 
-  /** Rows at hand. */
+  /** Rows in memory that are left. */
   get left(): number {
     return this.#limit - this.#row
   }
@@ -258,7 +259,7 @@ class InputCursor {
     return this.#current.frame
   }
 
-  /** The number of the row. */
+  /** The number of the current row. */
   get number(): number {
     const { slot, first } = this.#current
     return slot + this.#row - first
@@ -270,7 +271,7 @@ class InputCursor {
   }
 
   /**
-   * Reads the keys of the first rows ahead, so that the table is not read in vain, far into it, for an input in no order.
+   * Reads the keys of the first rows ahead, so that an unordered input is found before much of the table is read.
    * @throws {NotInOrder}
    */
   async checkFirst(): Promise<void> {
@@ -304,7 +305,7 @@ class InputCursor {
     }
   }
 
-  /** The key of the row. @throws {NotInOrder} */
+  /** The key of the current row. @throws {NotInOrder} */
   key(): OrderedKey {
     if (this.#hasKey) return this.#key
     const { texts } = this.frame
@@ -330,7 +331,7 @@ class InputCursor {
     if (key.compare(this.#last) <= 0) throw new NotInOrder()
   }
 
-  /** Goes over the row whose key was asked for. */
+  /** Passes the current row, whose key was read. */
   pass(): void {
     const last = this.#last
     this.#last = this.#key
@@ -339,14 +340,14 @@ class InputCursor {
     this.#row++
   }
 
-  /** Goes over rows whose keys were read elsewhere. @param last - The last one of them. */
+  /** Passes rows whose keys were read elsewhere. @param last - The last of them. */
   passRead(count: number, last: OrderedKey): void {
     this.#last.set(last)
     this.#hasKey = false
     this.#row += count
   }
 
-  /** Goes over all rows that are left. @throws {NotInOrder} */
+  /** Passes all remaining rows. @throws {NotInOrder} */
   async passAll(): Promise<void> {
     for (await this.next(); this.hasRow; await this.next()) {
       while (this.hasRow) {
@@ -356,7 +357,7 @@ class InputCursor {
     }
   }
 
-  /** @param ahead - Rows from the one that is looked at to that with the empty cell. */
+  /** @param ahead - Rows from the current one to the one with the empty cell. */
   emptyKey(ahead: number, column: number): Error {
     const { incoming, rules } = this.#parts
     return emptyKey(incoming, this.number + ahead, rules.key[column] ?? '')

@@ -1,4 +1,4 @@
-// Rows whose texts stand one after the other in bytes: those of a frame, or texts that were encoded.
+// Rows whose texts are adjacent in bytes: rows of a frame, or encoded texts.
 import { utf8 } from '../../base/bytes.js'
 import { sliceText } from '../../base/platform.js'
 import { ITEM_WORK } from '../../base/time-slices.js'
@@ -7,10 +7,10 @@ import type { Frame } from '../../format/segment-reader.js'
 /** The part of a frame that a merge reads. */
 export type RowTexts = Pick<Frame, 'texts' | 'endOf' | 'rowText'>
 
-/** Rows `first` to `limit` (not included) of some texts; row `first` is number `slot` where they come from. */
+/** Rows `first` to `limit` (not included) of some texts. Row `first` has the number `slot` in its source. */
 export type RowPiece = Readonly<{ frame: RowTexts; first: number; limit: number; slot: number }>
 
-/** What the rows of a piece count for in time slices, each once. */
+/** The work of the rows of a piece, for time slices. */
 export function workOfPiece({ frame, first, limit }: RowPiece): number {
   return frame.texts.length + ITEM_WORK * (limit - first)
 }

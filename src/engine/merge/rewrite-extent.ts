@@ -1,4 +1,4 @@
-// An extent of which many rows change, written anew as a compaction does: the same positions, row IDs and versions, but
+// Rewrites an extent in which many rows change, as a compaction does: positions, row IDs and versions stay, except
 // for the rows that the merge changes.
 
 import { type Bytes, utf8 } from '../../base/bytes.js'
@@ -19,26 +19,24 @@ export type RewriteParts = Readonly<{
   place: TablePlace
   rows: TableRows
   rules: MergeRules
-  /** Takes up the files that changed rows name. */
+  /** Collects the files that changed rows name. */
   files: FileIds
-  /** Takes up the object that is written, before that. */
+  /** Called with the object before it is written. */
   onSegment(written: Readonly<{ object: string }>): void
 }>
 
-/** What became of a row that may change. @returns null: it stays. */
+/** The new form of a row that may change. @returns null: it stays. */
 export type Decide = (slot: number, stored: StoredRow) => StoredRow | null
 
 export type Rewritten = Readonly<{
   /** null: a dry run. */
   entry: ExtentEntry | null
   changed: number
-  /** Slots with records over rows that the merge changed: these records are deleted with its commit. */
+  /** Slots with records over rows that the merge changed. Its commit deletes these records. */
   overlaid: readonly number[]
 }>
 
-/**
- * @param version - Of the commit; null: nothing is written, only counted.
- */
+/** @param version - The version of the commit; null: nothing is written, only counted. */
 export async function rewriteExtent(
   parts: RewriteParts,
   joined: JoinedExtent,
@@ -102,7 +100,7 @@ class ExtentWriter {
     this.#builder = version === null ? null : beginSegment(team, this.#object)
   }
 
-  /** The rows of a piece of the segment, with what is laid over them. */
+  /** Takes rows of a piece of the segment, with the records laid over them. */
   take({ frame, first, limit, slot: firstSlot }: RowPiece): void {
     for (let row = first; row < limit; row++) {
       const slot = firstSlot + row - first
@@ -118,7 +116,7 @@ class ExtentWriter {
     }
   }
 
-  /** The rows of an extent that has only records. */
+  /** Takes the rows of an extent that has only records. */
   takeRecords(): void {
     const { rowCount } = this.#below.seen
     for (let slot = 0; slot < rowCount; slot++) {

@@ -1,8 +1,8 @@
-// Runs of rows that are the same on both sides of a merge, found by comparing bytes.
+// Finds runs of equal rows on both sides of a merge by comparing bytes.
 import { sameRanges } from '../../base/platform.js'
 import type { RowTexts } from './packed-texts.js'
 
-/** How many rows from two on, of `count` at most, are the same one after the other. */
+/** How many consecutive rows, at most `count`, are equal on both sides. */
 export function sameRows(
   left: RowTexts,
   leftRow: number,
@@ -11,7 +11,7 @@ export function sameRows(
   count: number,
 ): number {
   const shift = right.endOf(rightRow - 1) - left.endOf(leftRow - 1)
-  /** Whether rows are the same, before which `same` rows are. */
+  /** Whether rows `same` to `rows` (not included) are equal. */
   const areSame = (same: number, rows: number): boolean => {
     for (let row = same; row < rows; row++) {
       if (left.endOf(leftRow + row) + shift !== right.endOf(rightRow + row)) return false
@@ -20,8 +20,8 @@ export function sameRows(
     const bytes = left.endOf(leftRow + rows - 1) - from
     return sameRanges(left.texts, from, right.texts, from + shift, bytes)
   }
-  // The steps double while rows are the same, and halve from the first that has another one on: so what is compared in
-  // vain is as much as what was found, also where every second row is another one.
+  // The steps double while rows are equal, and halve after the first difference. So wasted comparisons never exceed
+  // the useful ones, even if every second row differs.
   let same = 0
   let step = 1
   while (same < count) {

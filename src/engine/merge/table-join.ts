@@ -1,10 +1,10 @@
-// Which row of a table has the key of which row of the input: a hash join of both sides, read from their stored bytes.
+// A hash join of a table and an input, from their stored bytes: finds the input row with the key of each row.
 //
 // Invariants:
-// - An extent is read again only if its rows have changed since. So a join that is done again beside other writers costs
-//   what they changed.
-// - The memory of the index is bounded: with more rows the join takes several passes, each for a part of the keys.
-// - A row with an empty key cell has no key, and so no partner.
+// - An extent is read again only if its rows have changed. So repeating a join beside other writers costs only what
+//   they changed.
+// - The memory of the index is bounded. With more rows, the join takes several passes, each for a part of the keys.
+// - A row with an empty key cell has no key, and thus no partner.
 import { sameBytes } from '../../base/bytes.js'
 import type { TimeSlices } from '../../base/time-slices.js'
 import { EARLIER_SCHEMA, type Generation, type TableHead } from '../../format/records.js'
@@ -30,13 +30,15 @@ import { type JoinParts, OrderedJoin } from './ordered-join.js'
 import { packTexts, type RowPiece, workOfPiece } from './packed-texts.js'
 import { checkAllLaid, type SeenExtent } from './table-rows.js'
 
-/** Looks at a table whose rows change all the time; after these the merge takes its turn among the changes first. */
+/**
+ * Most looks at a table whose rows change all the time. After that, the merge takes its turn among the changes first.
+ */
 const SETTLE_TRIES_MAX = 20
 
-/** How the stored rows of an extent read. */
+/** How the stored rows of an extent are read. */
 type StoredReading = Readonly<{
   converts: boolean
-  /** Takes the cells of dropped columns out. */
+  /** Removes the cells of dropped columns. */
   shown: (text: string, slot: number) => string
 }>
 
@@ -54,10 +56,10 @@ export class TableJoin {
   #joins = 0
   #generation: Uint8Array | undefined
   #keptChars = 0
-  /** By their numbers. */
+  /** The joined extents, by number. */
   readonly extents = new Map<number, JoinedExtent>()
 
-  /** @param projects - Whether rows of the table may have cells that the merge leaves as they are. */
+  /** @param projects - Whether rows of the table may have cells that the merge leaves unchanged. */
   constructor(
     parts: JoinParts,
     readonly projects: boolean,
@@ -76,7 +78,7 @@ export class TableJoin {
 
   /**
    * Joins until no row has changed since its extent was read.
-   * @returns the head of that moment; null: rows have changed in each attempt.
+   * @returns the head at that time; null: rows changed during each attempt.
    */
   async settle(): Promise<TableHead | null> {
     for (let tries = 0; tries < SETTLE_TRIES_MAX; tries++) {
@@ -90,7 +92,7 @@ export class TableJoin {
       if (stale.length === 0) {
         if (extents.size === 0) await this.#checkInput()
         await this.#checkPartners(head.generation)
-        // Its memory is for what comes now. Where others change rows meanwhile, it will be needed again.
+        // Its memory is needed for the next steps. If others change rows meanwhile, the index is built again.
         if (this.#joins <= 1) await this.#dropIndex()
         return head
       }
@@ -105,7 +107,7 @@ export class TableJoin {
     return null
   }
 
-  /** Joins what can be joined without an index, once: the rest is joined with it. */
+  /** Joins once what can be joined without an index. The rest is joined with it. */
   async #joinInOrder({ nonce, firstExtent, nextExtent }: Generation): Promise<void> {
     this.#triesOrder = false
     const join = new OrderedJoin(this.#parts)
@@ -114,7 +116,7 @@ export class TableJoin {
     }
   }
 
-  /** A bit for each row of the input: whether it has a partner. */
+  /** One bit per input row: whether it has a partner. */
   async matched(): Promise<Uint8Array> {
     const bits = new Uint8Array(Math.ceil(this.#parts.incoming.count / 8))
     for (const { partners } of this.extents.values()) {
@@ -127,7 +129,7 @@ export class TableJoin {
     return bits
   }
 
-  /** Lets go of the texts of an extent whose rows were compared. */
+  /** Releases the texts of an extent whose rows were compared. */
   release(joined: JoinedExtent): void {
     for (const { text } of joined.kept?.values() ?? []) this.#keptChars -= text.length
     joined.kept = null
@@ -155,15 +157,15 @@ export class TableJoin {
     }
   }
 
-  /** Reads an input that no extent is joined with, whose keys have to be there and unique all the same. */
+  /** Reads an input that is joined with no extent. Its keys must still exist and be unique. */
   async #checkInput(): Promise<void> {
     for (let pass = 0; pass < this.#passes; pass++) await this.#indexOf(pass)
   }
 
-  /** The rows of the input whose keys a pass is for. */
+  /** The index of the input rows whose keys belong to a pass. */
   async #indexOf(pass: number): Promise<HashTable> {
     if (this.#index !== undefined && this.#passes === 1) return this.#index
-    await this.#dropIndex() // Before the next one is made.
+    await this.#dropIndex() // Before the next one is built.
     const { incoming, rules } = this.#parts
     const index = new HashTable(
       Math.ceil((this.#passes === 1 ? 1 : 1.02) * (incoming.count / this.#passes)),
@@ -195,7 +197,7 @@ export class TableJoin {
     return index
   }
 
-  /** In Node 20 the memory goes with a channel, which the event loop closes in its next turn. */
+  /** In Node 20 a channel frees the memory, when the event loop closes it in its next turn. */
   async #dropIndex(): Promise<void> {
     if (this.#index === undefined) return
     this.#index.free()
@@ -204,7 +206,7 @@ export class TableJoin {
     await this.#slices.pause()
   }
 
-  /** Whether a pass is for the row that was read last, into the next place of the batch. */
+  /** Whether a pass includes the last row read into the next place of the batch. */
   #isOf(pass: number): boolean {
     if (this.#passes === 1) return true
     const at = FINGERPRINT.words * this.#batch.count + FINGERPRINT.pass
@@ -287,7 +289,7 @@ export class TableJoin {
     }
   }
 
-  /** Looks for the partners of the rows of the batch. */
+  /** Looks up the partners of the rows of the batch. */
   #findBatch({ partners }: JoinedExtent, index: HashTable, keep: (slot: number) => void): void {
     const { words } = this.#fingerprints
     const { rows, count } = this.#batch
@@ -303,7 +305,7 @@ export class TableJoin {
     }
   }
 
-  /** A piece as the rows of the input would have it: converted, and without the cells that the merge does not set. */
+  /** A piece in the form of the input's rows: converted, and without the cells that the merge does not set. */
   #asItReads(piece: RowPiece, { converts, shown }: StoredReading): RowPiece {
     if (!converts && !this.projects) return piece
     const texts: string[] = []
@@ -376,7 +378,7 @@ export class TableJoin {
   }
 }
 
-/** Ascending numbers as runs without gaps. */
+/** Ascending numbers, as runs without gaps. */
 function* runsOfNumbers(numbers: readonly number[]): Generator<[first: number, limit: number]> {
   let first = -1
   let limit = -1

@@ -1,10 +1,10 @@
-// The live rows of a table, extent by extent, as a merge reads them: beside other changes, and each extent again only if
-// it has changed since.
+// The live rows of a table, extent by extent, for a merge: read beside other changes, and each extent again only if
+// it has changed.
 //
 // Invariants:
-// - The records of an extent and its entry are read in one view; its segment afterwards.
-// - The signature of an extent names its rows exactly: a change of a row makes a record with a greater version, and a
-//   compaction, which takes records away, gives the extent another object first.
+// - One view reads the records and the entry of an extent. The segment is read afterwards.
+// - The signature of an extent identifies its rows exactly. A change of a row makes a record with a greater version;
+//   a compaction, which removes records, first gives the extent another object.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
 import type { ExtentEntry } from '../../format/extent-page.js'
@@ -34,31 +34,31 @@ import { readHead } from '../read/generations.js'
 import { WALK_AT_WILL } from '../segments/read-ahead.js'
 import { packTexts, type RowPiece } from './packed-texts.js'
 
-/** Characters of row records that are read in one view, about, and extents. */
+/** Most characters of row records in one view, approximately, and most extents. */
 const RECORD_CHARS_MAX = 8 * 1024 * 1024
 const EXTENTS_MAX = 256
 
 export type Records = ReadonlyMap<number, RowRecord>
 
-/** Rows that show. @param record - The one that the only row of the piece comes from. */
+/** Live rows. @param record - The record of the only row of the piece. */
 export type OrderedPiece = RowPiece & Readonly<{ record?: RowRecord }>
 
-/** An extent with the records over it, of one view. */
+/** An extent, and the records over it, in one view. */
 export type SeenExtent = Extent & Readonly<{ records: Records; signature: string }>
 
-/** Extents that were read in one view. `next`: the first of those that were asked for and not read. */
+/** Extents that one view read. `next`: the first requested extent that was not read. */
 export type SeenExtents = Readonly<{
   generation: Generation
   extents: readonly SeenExtent[]
   next: number
 }>
 
-/** How stored texts read under the schema that the table gets. */
+/** How stored texts are converted under the schema that the table gets. */
 export type Reading = Readonly<{
   columns: ReadonlyMap<string, Column>
-  /** The change gives a column another type, so that all rows are read through the conversion. */
+  /** Whether the change gives a column another type, so that all rows are converted. */
   retypes: boolean
-  /** What the columns were before: which cells are not shown. */
+  /** The past of the columns, which tells the cells to hide. */
   past: ColumnPast | null
 }>
 
@@ -74,7 +74,7 @@ export class TableRows {
     this.#reading = reading
   }
 
-  /** What the rows of all extents are now, without their texts. */
+  /** The current signatures of all extents, without reading texts. */
   signatures(): Promise<Signatures> {
     return this.#read(async (view, head) => {
       const { firstExtent, nextExtent } = head.generation
@@ -93,9 +93,9 @@ export class TableRows {
   }
 
   /**
-   * Reads extents with the records over them: as many as one view reads, one at least.
-   * @param generationNonce - Of the generation that they are of. Of another, none is read.
-   * @param first - The first extent. @param limit - The one behind the last.
+   * Reads extents with the records over them: as many as one view reads, at least one.
+   * @param generationNonce - The generation of the extents. If the table has another, none is read.
+   * @param first - The first extent. @param limit - The extent after the last.
    */
   see(generationNonce: Bytes, first: number, limit: number): Promise<SeenExtents> {
     return this.#read(async (view, { generation }) => {
@@ -116,7 +116,7 @@ export class TableRows {
     })
   }
 
-  /** The records of the first extents of some. `next`: the first of those that were not read. */
+  /** The records of the first of some extents. `next`: the first extent that was not read. */
   async #recordsOf(
     view: KvView,
     first: number,
@@ -156,17 +156,17 @@ export class TableRows {
     }
   }
 
-  /** Whether the rows of an extent's segment are read through the conversion under the schema that the table gets. */
+  /** Whether the rows of an extent's segment must be converted under the schema that the table gets. */
   converts(extent: Extent, generation: Generation): boolean {
     return this.#reading.retypes || this.wasConverted(extent, generation)
   }
 
-  /** The same under the schema that the table has. */
+  /** The same under the current schema of the table. */
   wasConverted({ extent, entry }: Extent, { convertBefore }: Generation): boolean {
     return entry?.convert === true || extent < convertBefore
   }
 
-  /** The text of a record as it reads. @param generation - That the record was read with. */
+  /** The text of a record as served. @param generation - The generation that the record was read with. */
   textOfRecord({ text, schemaNumber, version }: RowRecord, generation: Generation): string | null {
     if (text === null) return null
     const isCurrent = schemaNumber === generation.schemaNumber && !this.#reading.retypes
@@ -178,7 +178,7 @@ export class TableRows {
     return hideDropped(text, this.#reading.past, version)
   }
 
-  /** As `shown`, for the rows of an extent's segment, by their slots. */
+  /** The same for the rows of an extent's segment, by slot. */
   async shownIn({ entry }: Extent): Promise<(text: string, slot: number) => string> {
     const segment = entry?.segment ?? null
     if (this.#reading.past === null || segment === null) return (text) => text
@@ -190,7 +190,7 @@ export class TableRows {
     return convertRowText(text, this.#reading.columns)
   }
 
-  /** The rows of an extent's segment that show, as they are stored, in order. Pieces are valid until the next. */
+  /** The live rows of an extent's segment, as stored, in order. Each piece is valid until the next. */
   async *stored(
     extent: SeenExtent,
   ): AsyncGenerator<Readonly<{ pieces: readonly RowPiece[]; shows(slot: number): boolean }>> {
@@ -211,7 +211,7 @@ export class TableRows {
     }
   }
 
-  /** The rows of an extent that show, in the order of their slots. Pieces are valid until the next. */
+  /** The live rows of an extent, in the order of their slots. Each piece is valid until the next. */
   async *inOrder(
     extent: SeenExtent,
     generation: Generation,
@@ -244,7 +244,7 @@ export class TableRows {
       : (await this.#place.team.segments.footerOnce(compacted)).isDeleted
   }
 
-  /** The records of an extent that are live rows, as they read. */
+  /** The records of an extent that are live rows, as served. */
   laid({ records, entry }: SeenExtent, generation: Generation): OrderedPiece[] {
     const pieces: OrderedPiece[] = []
     for (const [slot, record] of records) {
@@ -255,7 +255,7 @@ export class TableRows {
     return pieces
   }
 
-  /** The ID that the row in a slot answers to. */
+  /** The ID of the row in a slot. */
   async rowIdOf(generation: Generation, extent: Extent, slot: number): Promise<string> {
     const forward = await this.#place.team.forwards.of(generation)
     const at = { extent: extent.extent - generation.firstExtent, slot }
@@ -265,7 +265,7 @@ export class TableRows {
   }
 }
 
-/** The parts of a piece without the rows that do not show. */
+/** The parts of a piece without rows that are not live. */
 function* partsThatShow(piece: RowPiece, shows: (slot: number) => boolean): Generator<RowPiece> {
   const { frame, first, limit } = piece
   const slotOf = (row: number): number => piece.slot + row - first
@@ -277,7 +277,7 @@ function* partsThatShow(piece: RowPiece, shows: (slot: number) => boolean): Gene
   }
 }
 
-/** What the records of an extent are, as far as two states of them can differ. */
+/** A digest of the records of an extent, which differs between any two states of it. */
 class SignatureOfRecords {
   #count = 0
   #newest = 0

@@ -1,4 +1,4 @@
-// Adding rows to a table. The last step runs in the table's commit queue, on the head as it is then.
+// Adds rows to a table. The last step runs in the table's commit queue, on its current head.
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import { schemaKey } from '../../format/keys.js'
 import type { TableHead } from '../../format/records.js'
@@ -42,7 +42,7 @@ export async function addRows(place: TablePlace, request: CheckedAdd): Promise<C
   let seen = ahead && (await team.writers.look(place, ahead))
   const first = await (seen === undefined
     ? readAwaitable(team.partition, (view) =>
-        // 404 goes first.
+        // A missing table is refused first.
         chain(readHead(team, view, table, tableId), () =>
           chain(
             readAddRepeat(place, request, (key) => view.get(key)),
@@ -58,7 +58,7 @@ export async function addRows(place: TablePlace, request: CheckedAdd): Promise<C
   const prepare = () => reader.prepare(request.rows)
   return linkUntilDone(reader, prepare, async () => {
     const look = seen ?? (ahead && (await team.writers.look(place, ahead)))
-    seen = undefined // The next try looks again.
+    seen = undefined // The next attempt looks again.
     const base = await (look === undefined
       ? readAwaitable(team.partition, (view) =>
           chain(

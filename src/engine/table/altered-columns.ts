@@ -22,7 +22,7 @@ import { openVersion } from './export-rows.js'
 import { overwriteRows } from './overwrite-rows.js'
 import { preflightTable } from './preflight.js'
 
-/** What changes of the columns; the others stay. */
+/** Changes of some columns. The others stay. */
 export type ColumnChanges = Readonly<{
   add: readonly Column[]
   drop: readonly string[]
@@ -30,7 +30,7 @@ export type ColumnChanges = Readonly<{
   rename: ReadonlyMap<string, string>
 }>
 
-/** @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_NOT_UNIQUE for an added column that is there */
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_NOT_UNIQUE for an added column that exists */
 export function changedColumns(
   { schema, columns }: IndexedSchema,
   { add, drop, rename }: ColumnChanges,
@@ -50,7 +50,7 @@ export function changedColumns(
   return parseTableSchema({ columns: [...kept, ...add] }, columnsMax)
 }
 
-/** Those of the table, of the types that are wanted, and behind them those that it lacks. */
+/** The columns of the table with the wanted types, followed by the wanted columns that it lacks. */
 export function ensuredColumns(
   { schema, columns }: IndexedSchema,
   wanted: TableSchema,
@@ -73,20 +73,20 @@ export function checkNewNames(given: unknown): ReadonlyMap<string, string> {
   throw invalidArgument(`rename must have display names by column ID, not ${shown(given)}`)
 }
 
-/** A column that is given another type, with its cells. */
+/** A column and its new type, for the cells too. */
 export type Conversion = Readonly<{
   convert: Column
   ifMatch: number | bigint | undefined
   signal: AbortSignal | undefined
 }>
 
-/** Conversions of a table that others change meanwhile, at most. */
+/** Most attempts of a conversion while others change the table. */
 const CONVERSIONS_MAX = 8
 
 /**
- * Gives a column another type, and its cells the form of that type, in one commit: the rows are read at one version and
- * written anew, with their IDs. If a cell does not fit, nothing is changed.
- * @returns null: the column has the type.
+ * Gives a column another type, and its cells the form of that type, in one commit. The rows are read at one version
+ * and rewritten with their IDs. If a cell does not fit, nothing is changed.
+ * @returns null: the column already has the type.
  * @throws {StoreError} as `Table.alter`
  */
 export async function convertColumn(
@@ -104,7 +104,7 @@ export async function convertColumn(
   })
 }
 
-/** What `convertColumn` would refuse. */
+/** Reports the cells that `convertColumn` would refuse. */
 export async function checkConversion(
   place: TablePlace,
   conversion: Conversion,
@@ -134,19 +134,19 @@ export async function checkConversion(
   )
 }
 
-/** What a conversion makes of a version of the table. */
+/** The conversion of one version of a table. */
 type ConversionPlan = Readonly<{
   version: number
   rowCount: number | undefined
   schema: TableSchema
-  /** null: the column has the type. */
+  /** null: the column already has the type. */
   overwrite:
     | (Omit<Parameters<typeof overwriteRows>[1], 'ifMatch'> &
         Readonly<{ converter: CellConverter }>)
     | null
 }>
 
-/** Again, while others change the table. */
+/** Repeats a conversion while others change the table. */
 async function tryConversion<Result>(
   place: TablePlace,
   { convert, ifMatch, signal }: Conversion,
@@ -198,7 +198,7 @@ class CellConverter {
     this.#problemsMax = problemsMax
   }
 
-  /** @param pieces - Whole lines. Behind a cell that does not fit there are none: what is made of them is not used. */
+  /** @param pieces - Whole lines. After a cell that does not fit nothing is yielded, because the result is not used. */
   async *convert(pieces: AsyncIterable<Bytes>): AsyncGenerator<Bytes, void> {
     const slices = this.#team.slices.begin()
     for await (const piece of pieces) {
@@ -214,7 +214,7 @@ class CellConverter {
     refuseRows(this.#problems, this.#problemCount)
   }
 
-  /** null: every cell fits, or not all of them were read. */
+  /** null: every cell fits, or not all were read. */
   report(): Readonly<{ problems: readonly PreflightProblem[]; problemCount: number }> | null {
     if (this.#problemCount === 0 || !this.#isAtEnd) return null
     const problems = this.#problems.map(({ row = 0, value = '', rule = '' }) => {

@@ -1,11 +1,11 @@
-// Plans how rows become part of a generation: segments are linked as sealed extents, few rows go to the
-// open extent as row records. Pure but for reading the last extent page.
+// Plans how rows are appended to a generation: segments are linked as sealed extents, few rows go to the open extent
+// as row records. Reads only the last extent page.
 //
 // Invariants:
-// - Positions are given in input order, after all positions of the generation.
-// - An extent that was opened before commits may have been lost takes no more rows: row IDs that lost rows
-//   had are not given to others.
-// - Only the last extent of a generation is open; it is closed (with an entry) before another follows.
+// - Positions are assigned in input order, after all positions of the generation.
+// - An extent that was opened before commits may have been lost takes no more rows, so that no row gets the ID of a
+//   lost row.
+// - Only the last extent of a generation is open. It is closed (with an entry) before another follows.
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import type { Bytes } from '../../base/bytes.js'
 import type { Random } from '../../base/random.js'
@@ -23,9 +23,9 @@ export type Appended = Readonly<{
   next: Generation
   puts: readonly (readonly [key: Bytes, value: Bytes])[]
   checks: readonly KvCheck[]
-  /** Where the rows are, in input order. */
+  /** The positions of the rows, in input order. */
   runs: readonly RowIdRun[]
-  /** Files to mark in the same commit: see `file-markers.ts`. */
+  /** Files to mark in the same commit; see `file-markers.ts`. */
   files: FileIds
 }>
 
@@ -43,7 +43,7 @@ export type AppendPlace = Readonly<{
   generation: Generation
   /** The table version that the commit makes. */
   version: number
-  /** The version base of the store: what it opens now. */
+  /** The current version base of the store, for an extent opened now. */
   base: number
 }>
 
@@ -128,7 +128,7 @@ export function lastPageKey(table: TableKey, { open, nextExtent }: Generation): 
   return extentPageKey(table, Math.floor((open?.extent ?? nextExtent) / PAGE_EXTENTS))
 }
 
-/** The pages that close the open extent, if there is one, and append entries behind it. */
+/** The pages that close the open extent, if there is one, and append entries after it. */
 async function closeOpenAndAppend(
   { read, table, generation, version }: AppendPlace,
   entries: readonly ExtentEntry[],
@@ -138,7 +138,7 @@ async function closeOpenAndAppend(
   return appendEntries(read, table, open.extent, [closedEntry(open, version), ...entries])
 }
 
-/** Nonces, one for each call, from few calls of the source. */
+/** A source of nonces that calls the random source only every few nonces. */
 function freshNonces(random: Random): () => Bytes {
   let bytes = new Uint8Array(0)
   let at = 0

@@ -1,4 +1,4 @@
-// Checks of the arguments of operations that also run as jobs. The operation and the start of its job call the same
+// Checks the arguments of operations that also run as jobs. The operation and the start of its job call the same
 // check, so that both refuse the same requests in the same order.
 import { KEY_COLUMNS_MAX } from '../../base/limits.js'
 import { isRecord, shown } from '../../base/options.js'
@@ -102,7 +102,7 @@ export type CheckedCreate = CreateArguments &
 
 /**
  * @param what - The name of the request in messages.
- * @param more - Further members that the request may have.
+ * @param more - Names of further members that the request may have.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_…
  */
 export async function checkCreate(
@@ -120,8 +120,8 @@ export async function checkCreate(
 }
 
 /**
- * As `checkCreate`, without the idempotency key and the key of the table.
- * @param more - Further members that the request may have.
+ * Like `checkCreate`, without the idempotency key and the key of the table.
+ * @param more - Names of further members that the request may have.
  */
 export function checkCreateArguments(
   what: string,
@@ -143,9 +143,9 @@ export function checkCreateArguments(
 export type CheckedAdd = Readonly<{
   rows: RowsInput | Stash
   onSchemaError: OnSchemaError
-  /** A repeat under the same key has no effect. */
+  /** A repeat with the same key has no effect. */
   key: RequestKey | undefined
-  /** Whether the receipt is kept and returned. */
+  /** Whether to keep and return the receipt. */
   receipt: boolean
   signal: AbortSignal | undefined
 }>
@@ -179,7 +179,7 @@ export type CheckedOverwrite = Readonly<{
 /**
  * The schema is read later, because an unknown table is refused first.
  * @param what - The name of the request in messages.
- * @param more - Further members that the request may have.
+ * @param more - Names of further members that the request may have.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */
 export function checkOverwrite(
@@ -343,7 +343,7 @@ export type CheckedImport = Readonly<{
   name: string | undefined
   format: RowsFormat | undefined
   onSchemaError: OnSchemaError
-  /** How the file is written; undefined: nothing is said of it. */
+  /** The dialect of the file; undefined: not given. */
   said: SaidOfRows | undefined
   receipt: boolean
   by: Authored | undefined
@@ -352,7 +352,7 @@ export type CheckedImport = Readonly<{
 
 /**
  * @param what - The name of the request in messages.
- * @param more - Further members that the request may have.
+ * @param more - Names of further members that the request may have.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR, OPTION_NOT_ALLOWED
  */
 export function checkImport(
@@ -399,7 +399,7 @@ const MERGE_ARGUMENTS = [
 const NO_MODE =
   "merge takes no mode: a replace is missing: 'delete' with unnamed: 'empty', an upsert has neither"
 
-/** What digests name the two choices by (FORMAT.md, section 4). */
+/** The names of the choices in digests (FORMAT.md, section 4). */
 const MODES = {
   keep: { keep: 'upsert', empty: 'empty' },
   delete: { keep: 'delete', empty: 'replace' },

@@ -1,4 +1,4 @@
-// Creating a table: catalog entry, head, schema and rows in one commit, so on any error there is none.
+// Creates a table: one commit writes catalog entry, head, schema and rows, so a failure leaves nothing.
 import type { Bytes } from '../../base/bytes.js'
 import {
   catalogKey,
@@ -56,20 +56,20 @@ type CreateRequest = Readonly<{
   rows: GivenRows
   onSchemaError: OnSchemaError
   key: RequestKey | undefined
-  /** Whether a table of that name, if there is one by then, is the result instead. */
+  /** Whether an existing table with that name becomes the result instead. */
   isOnlyOfName?: boolean | undefined
   /** IDs of the columns of the table's key. */
   keyColumns?: readonly string[] | undefined
-  /** The job that the create is for. It names the table. */
+  /** The job of the create. It names the table. */
   guard?: JobGuard | undefined
-  /** Whether the receipt is kept and returned. */
+  /** Whether to keep and return the receipt. */
   receipt?: boolean | undefined
-  /** Whose table it is; undefined: nobody says so. */
+  /** Who creates the table; undefined: unknown. */
   by?: Authored | undefined
   signal?: AbortSignal | undefined
 }>
 
-/** The result that is kept under a key; null: none is, or no key was given. */
+/** The result stored under a key; null: there is none, or no key was given. */
 export async function findCreated(
   team: TeamContext,
   key: RequestKey | undefined,
@@ -119,7 +119,7 @@ export async function createTable(
     const { schema } = policy.schema
     const about = { source, rows, policy, before: null }
     const receipt = request.receipt ? await draftReceipt(team, about) : null
-    // Creates of this process take turns; those of others beside them are met by trying again.
+    // Creates of this process take turns. Conflicts with other processes are retried.
     const created = await team.turns.run(`create ${team.teamId}`, () =>
       commitTable(team, request, { schema, source, rows, receipt, objects: reader.objects }),
     )
@@ -130,7 +130,7 @@ export async function createTable(
   })
 }
 
-/** The records that the views of a create ask for. @returns undefined: queries cost nothing here. */
+/** The records that the views of a create read. @returns undefined: queries cost nothing here. */
 function aheadOfCreate(
   { kv }: TeamContext,
   { rows, key, guard }: CreateRequest,
@@ -143,18 +143,21 @@ function aheadOfCreate(
   return { keys }
 }
 
-/** A table that is ready to be made. */
+/** A table that is ready to be created. */
 type ReadyTable = Readonly<{
   schema: TableSchema
   source: OperationRows
   rows: LinkableRows
-  /** null: none was asked for. */
+  /** null: no receipt was requested. */
   receipt: ReceiptDetail | null
-  /** Those of the rows that no record names yet. */
+  /** Objects of the rows that no record names yet. */
   objects: readonly ObjectId[]
 }>
 
-/** The first result of the request's key, if there is one by now. null: the stash has changed since it was read. */
+/**
+ * The result; the first result of the request's key, if there is one now. null: the stash has changed since it was
+ * read.
+ */
 async function commitTable(
   team: TeamContext,
   request: CreateRequest,
@@ -164,7 +167,7 @@ async function commitTable(
   const { random } = team.options
   const table = guard?.record.table ?? newUuid(random.bytes(16))
   const empty = emptyGeneration(random.bytes(8), 0, 0)
-  const read = async (): Promise<null> => null // A new table has no extent page.
+  const read = async (): Promise<null> => null // A new table has no extent pages.
   const start = { read, random, table, generation: empty, version: 1, base: versionBase(team) }
   const { runs, files, ...appended } = await appendRows(start, rows)
   const made = await withTableKey(team, table, appended, request.keyColumns, schema)
@@ -215,7 +218,7 @@ async function commitTable(
   })
 }
 
-/** What there is of the table already: `first` is the result of the request then. */
+/** What already exists of the table. `first`: the result of the request. */
 async function readFirst(
   team: TeamContext,
   { key, name, isOnlyOfName }: CreateRequest,
@@ -227,7 +230,10 @@ async function readFirst(
   return { repeat, first: { tableId: named, version: 1, rowIds: rowIdsOf([]) } }
 }
 
-/** What is put for the rows of a new table, and for its key. @throws {StoreError} KEY_NOT_UNIQUE, REQUEST_VALIDATION_ERROR */
+/**
+ * The records of the rows of a new table, and of its key. @throws {StoreError} KEY_NOT_UNIQUE,
+ * REQUEST_VALIDATION_ERROR
+ */
 async function withTableKey(
   team: TeamContext,
   table: Bytes,
@@ -244,9 +250,9 @@ async function withTableKey(
 type CatalogPlace = Readonly<{
   teamHead: Bytes | null
   order: number
-  /** The team has as many tables as it may have. */
+  /** Whether the team has as many tables as allowed. */
   isFull: boolean
-  /** The names of the team's tables leave room for that of the new one. */
+  /** Whether the team has room for the name of the new table. */
   hasNameRoom: boolean
 }>
 

@@ -1,4 +1,4 @@
-// Deleting many rows of a table: tombstones laid over their positions by one commit.
+// Deletes many rows of a table: one commit lays tombstones over their positions.
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { plainJson, ValueFault } from '../../base/plain-value.js'
@@ -40,12 +40,12 @@ import type { Repeatable } from '../types/row-types.js'
 import { aheadOfRows, keepingResult, RowPuts } from './many-rows.js'
 import { makeRequestKey } from './request-digest.js'
 
-/** How rows are deleted: under which key the result is kept, and whether it goes on. */
+/** The key under which the result is stored, and the check for an abort. */
 type Terms = Readonly<{ key: RequestKey | undefined; checkGoesOn: CheckGoesOn | undefined }>
 
 /**
- * Deletes rows by their IDs, or those that match.
- * @param scan - Of the table.
+ * Deletes rows by their IDs, or the rows that match a condition.
+ * @param scan - Scans the table.
  * @throws {StoreError} ABORTED, before the commit
  */
 export async function deleteGiven(
@@ -65,7 +65,7 @@ export async function deleteGiven(
   return keepingResult(place, key, () => deleteMatches(place, condition, scan, signal, terms))
 }
 
-/** A condition that cannot be evaluated is refused later, in its turn. */
+/** The text of the request for its digest. A condition that cannot be evaluated is refused later, in its turn. */
 function textOf(condition: DeleteCondition | undefined, rows: readonly RowToDelete[]): string {
   if (condition === undefined) {
     return JSON.stringify(rows.map(({ rowId, ifMatch }) => [rowId, String(ifMatch)]))
@@ -98,7 +98,7 @@ function deleteMatches(
   })
 }
 
-/** Deletes rows; if none is there, the version stays. */
+/** Deletes rows. If none exists, the version stays. */
 function deleteRows(
   place: TablePlace,
   rows: readonly RowToDelete[],
@@ -110,17 +110,17 @@ function deleteRows(
   return place.team.writers.change(place, plan, ahead, undefined, checkGoesOn)
 }
 
-/** Searches beside other changes of the table. After these, the search is made in the turn of the deletion. */
+/** Searches concurrent with other changes of the table. Further ones run in the turn of the deletion. */
 const SEARCHES_BESIDE_OTHERS = 2
 
-/** All searches, each of which reads the rows again: in its turn only other processes come between. */
+/** Most searches, each of which reads the rows again. In its turn, only other processes can interfere. */
 const SEARCHES_MAX = 8
 
 type FoundRows = Readonly<{ commitNonce: Bytes; rowIds: readonly string[] }>
 
 /**
- * Deletes the rows that a search finds, all of them as the table is then.
- * @param search - Finds the row IDs, given the schema; it stops beyond `ROWS_PER_CALL_MAX`.
+ * Deletes the rows that a search finds, all of them in the state at the commit.
+ * @param search - Finds the row IDs, given the schema. It stops beyond `ROWS_PER_CALL_MAX`.
  * @throws {StoreError} TRANSACTION_CONFLICT with outcome `unchanged` if others change the table during each search
  */
 function deleteFound(
@@ -130,7 +130,7 @@ function deleteFound(
 ): Promise<DeleteRowsResult> {
   const { team } = place
   let searches = 0
-  /** @param wanted - The commit that the search must be of; null: any. @returns null: there is another one. */
+  /** @param wanted - The commit to search in; null: any. @returns null: the table is at another commit. */
   const find = async (wanted: Bytes | null): Promise<FoundRows | null> => {
     const { commitNonce, schema } = await readSchemaOfCommit(place)
     if (wanted !== null && !sameBytes(commitNonce, wanted)) return null
@@ -147,7 +147,7 @@ function deleteFound(
     const isOf = (head: TableHead) =>
       found !== null && sameBytes(head.commitNonce, found.commitNonce)
     const plan: Plan<DeleteRowsResult | null> = async (head, read) => {
-      // A plan that misses records is made again on the same head: the search holds.
+      // A plan that misses records is repeated on the same head: the search is still valid.
       if (inTurn && !isOf(head)) found = await find(head.commitNonce)
       if (found === null || !isOf(head)) return { result: null }
       return planDeletes(place, found.rowIds.map(toDelete), key)(head, read)
@@ -210,7 +210,7 @@ function planDeletes(
   }
 }
 
-/** The position of a row, which must be as expected; null: it is not there, or not any more. */
+/** The position of a row, which must be as expected; null: the row does not exist. */
 function positionToDelete(
   { team, table }: TablePlace,
   { generation }: TableHead,

@@ -1,4 +1,4 @@
-// A table by its name, made or changed so that it has the columns that a program needs.
+// Finds a table by its name, or creates it, and adds the columns that a program needs.
 
 import { NO_BYTES } from '../../base/bytes.js'
 import { shown } from '../../base/options.js'
@@ -12,10 +12,10 @@ import type { CheckedEnsure } from './check-requests.js'
 import { createTable } from './create-table.js'
 import { alterTable } from './table-life.js'
 
-/** All tries: only a table that is deleted meanwhile makes another necessary. */
+/** Most attempts. Another one is needed only if the table is deleted meanwhile. */
 const TRIES_MAX = 10
 
-/** @returns the ID of the oldest table of that name. */
+/** @returns the ID of the oldest table with that name */
 export async function ensureTable(team: TeamContext, request: CheckedEnsure): Promise<string> {
   const { name } = request
   for (let tries = 0; tries < TRIES_MAX; tries++) {
@@ -32,7 +32,7 @@ async function createOnce(team: TeamContext, request: CheckedEnsure): Promise<st
   return tableId
 }
 
-/** Gives a table what it lacks. @returns false: it is gone. */
+/** Adds to a table what it lacks. @returns false: the table is gone. */
 async function hasBecome(
   team: TeamContext,
   tableId: string,

@@ -1,9 +1,9 @@
 // All rows of a version of a table as text: CSV, or one JSON object per line.
 //
 // Invariants:
-// - Tokens go out as they are stored, so a number keeps its digits.
-// - The objects that the rows are in are held while they are read: neither an overwrite nor a compaction nor the end of
-//   the table disturbs them.
+// - Tokens are written as they are stored, so a number keeps its digits.
+// - The objects of the rows are held while they are read, so that no overwrite, compaction or deletion of the table
+//   disturbs the export.
 import { type Bytes, utf8 } from '../../base/bytes.js'
 import { disposable } from '../../base/disposable.js'
 import { checkSignalOption, shown } from '../../base/options.js'
@@ -30,7 +30,7 @@ const OPTIONS = ['where', 'search', 'columns', 'orderBy', 'limit', 'signal']
 
 type ExportRequest = Parameters<Table['openExport']>[0]
 
-/** @param placeOf - Throws if the table's ID is none. */
+/** @param placeOf - Throws if the table's ID is invalid. */
 export function exportText(
   placeOf: () => TablePlace,
   what: 'toCSV' | 'toNDJSON',
@@ -48,7 +48,7 @@ export function exportText(
   return disposable(checked())
 }
 
-/** As `Table.openExport`. */
+/** Implements `Table.openExport`. */
 export async function openExport(
   place: TablePlace,
   request: ExportRequest,
@@ -86,13 +86,13 @@ function checkBounds(options: Omit<ExportRequest, 'format'>): void {
   checkSignalOption(options.signal)
 }
 
-/** Rows of a version are planned at once, whatever their number: a plan has an entry for each extent. */
+/** All rows of a version are planned at once: a plan has an entry per extent. */
 const PLAN = { rows: Number.MAX_SAFE_INTEGER, wantsSchema: true }
 
-/** Rows that were changed since they were last compacted are held, as many as these pages have bytes. */
+/** Row records that were not compacted are held in memory, up to the bytes of so many pages. */
 const CHANGED_PAGES_MAX = 4
 
-/** Chooses the rows of a version, or those of them behind a position. */
+/** Plans the rows of a version, or those after a position. */
 function chooserOf(
   place: TablePlace,
   at: number | undefined,
@@ -105,7 +105,7 @@ function chooserOf(
   }
 }
 
-/** @param keepsIds - Whether all columns go out with the row IDs. */
+/** @param keepsIds - Whether to export all columns and the row IDs. */
 export async function openVersion(
   place: TablePlace,
   { limit = Number.POSITIVE_INFINITY, signal, format, at, reusesMemory, ...asked }: ExportRequest,
@@ -142,7 +142,7 @@ export async function openVersion(
     }
     const more = (position: Continuation['position']) =>
       choose({ table, generation: generation.nonce, position })
-    const isReused = csv !== null || reusesMemory === true // Lines that become CSV are copied.
+    const isReused = csv !== null || reusesMemory === true // Lines are copied into CSV.
     return readLines(chosen, more, { query, hasRowIds, limit, signal, isReused }, step)
   }
   async function* pieces(): AsyncGenerator<Bytes, void> {
@@ -155,7 +155,7 @@ export async function openVersion(
     } finally {
       release()
       unpin()
-      if (team.kv.shared) await team.incarnation.publish().catch(() => undefined) // The next renewal says it, too.
+      if (team.kv.shared) await team.incarnation.publish().catch(() => undefined) // The next renewal publishes it, too.
     }
   }
   const liveRows = runs.reduce((count, run) => count + run.liveRows, 0)

@@ -1,4 +1,5 @@
-// Creating a table from a file at a URL: fetched under the guard of source URLs, read as it comes, created in one commit.
+// Creates a table from a file at a URL: fetched under the guard of source URLs, read as it arrives, and created in
+// one commit.
 
 import { NAME_CHARS_MAX } from '../../base/limits.js'
 import { checkNotAborted } from '../../base/signals.js'
@@ -21,16 +22,16 @@ export type ImportSource = Readonly<{
   fromUrl: string
   /** undefined: the name of the file without its extension. */
   name: string | undefined
-  /** undefined: what the answer says. */
+  /** undefined: taken from the answer. */
   format: SourceFormat | undefined
-  /** How it is written; undefined: as its format says. */
+  /** The dialect of the file; undefined: that of its format. */
   said?: SaidOfRows | undefined
   onSchemaError: OnSchemaError
-  /** Whether the receipt is kept and returned. */
+  /** Whether to keep and return the receipt. */
   receipt?: boolean | undefined
-  /** The job that the import is for. It names the table. */
+  /** The job of the import. It names the table. */
   guard?: JobGuard | undefined
-  /** Whose table it is; undefined: nobody says so. */
+  /** Who creates the table; undefined: unknown. */
   by?: Authored | undefined
   signal?: AbortSignal | undefined
 }>
@@ -47,7 +48,7 @@ export function importTable(
     const source = await fetchSource(fromUrl, { bytesMax: fileBytesMax }, ending)
     try {
       const noted = (progress: SourceProgress): void => {
-        team.lifecycle.checkOpen() // A close does not wait for the end of a long source.
+        team.lifecycle.checkOpen() // A close does not wait for a long source.
         onProgress(progress)
       }
       const rows = new SourceRows(openFile(team, source, format, said), noted)
@@ -77,7 +78,7 @@ export function importTable(
   })
 }
 
-/** The type of a page, such as the one that asks to sign in where a file was expected. */
+/** The type of a web page, such as a sign-in page instead of the file. */
 const HTML = /^\s*text\/html\s*(?:;|$)/i
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
@@ -100,7 +101,7 @@ function openFile(
   return readDialect(team, { pieces: source.body, format }, whole)
 }
 
-/** What a media type says of how a file is written. @throws {StoreError} REQUEST_VALIDATION_ERROR for an unknown charset */
+/** The dialect that a media type states. @throws {StoreError} REQUEST_VALIDATION_ERROR for an unknown charset */
 function dialectOfType(type: RowsType | undefined): Dialect {
   if (type === undefined) return {}
   const { format, foreignCharset: encoding, header } = type
@@ -112,7 +113,8 @@ function dialectOfType(type: RowsType | undefined): Dialect {
 }
 
 /**
- * The media type decides, else the extension of the name: many servers send text/plain or application/octet-stream.
+ * The format, by the media type or otherwise the extension of the name: many servers send text/plain or
+ * application/octet-stream.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */
 function formatOfSource(

@@ -1,5 +1,5 @@
-// Shared by all operations that link rows: long work is prepared against a state of the table and of the stash, and
-// is done again when that state has moved before the commit. Objects that the work wrote stay pending until its end.
+// Shared by all operations that link rows. Long work is prepared on a state of the table and of the stash, and
+// repeated if this state changes before the commit. Objects that the work wrote stay pending until its end.
 import { type Awaitable, chain, isSync } from '../../base/awaitable.js'
 import { sameValue } from '../../base/bytes.js'
 import type { ReceiptDetail } from '../../format/log-records.js'
@@ -24,23 +24,23 @@ import { draftReceipt } from './receipts.js'
 import { type NewSchema, planNewSchema } from './schema-change.js'
 
 /**
- * Changes since an operation was prepared: the schema of the table, the chunks of the stash, or the rows whose
+ * What changed since an operation was prepared: the schema of the table, the chunks of the stash, or the rows whose
  * IDs an overwrite preserves.
  */
 export type Moved = 'schema' | 'stash' | 'rows'
 
-/** How often each has moved in one operation. */
+/** How often each has changed during one operation. */
 export type MovedCounts = Readonly<Record<Moved, number>>
 
-/** Tries with a stash whose chunks are replaced while it is used: each reads all its chunks again. */
+/** Most attempts with a stash whose chunks are replaced meanwhile: each reads all its chunks again. */
 const STASH_TRIES_MAX = 4
 
 /**
- * Prepares an operation and tries it until nothing moves before its commit.
- * @param prepare - Once; its result goes to each attempt.
- * @param attempt - Resolves to the result, or to what has moved.
- * @throws {StoreError} ABORTED, before an attempt; STORAGE_UNAVAILABLE with outcome `unchanged` when it moves too often;
- *   what both throw
+ * Prepares an operation, and attempts it until nothing changes before its commit.
+ * @param prepare - Called once. Each attempt gets its result.
+ * @param attempt - Resolves to the result, or to what has changed.
+ * @throws {StoreError} ABORTED, before an attempt; STORAGE_UNAVAILABLE with outcome `unchanged` if there are too many
+ *   changes; what both throw
  */
 export async function linkUntilDone<P, T extends object>(
   reader: RowsReader,
@@ -71,7 +71,7 @@ export async function linkUntilDone<P, T extends object>(
   }
 }
 
-/** The state that rows were prepared against. */
+/** The state that rows were prepared on. */
 export type LinkBase = Readonly<{ head: TableHead; schema: IndexedSchema; source: OperationRows }>
 
 /** @throws {StoreError} TABLE_NOT_FOUND, STASH_NOT_FOUND */
@@ -89,7 +89,7 @@ export function readLinkBase(
   )
 }
 
-/** As `readBase`, of what was read ahead: with the schema. */
+/** The base of a link from what was read ahead, including the schema. */
 export async function baseOfLook(
   { team, table }: TablePlace,
   reader: RowsReader,
@@ -106,13 +106,13 @@ export type ReadyRows = Readonly<{
   base: LinkBase
   rows: LinkableRows
   newSchema: NewSchema | null
-  /** null: none was asked for. */
+  /** null: no receipt was requested. */
   receipt: ReceiptDetail | null
 }>
 
 /**
  * @param schema - What the rows must fit.
- * @param hasReceipt - Whether a receipt is asked for.
+ * @param hasReceipt - Whether a receipt is requested.
  */
 export async function readyRows(
   { team }: TablePlace,
@@ -125,7 +125,7 @@ export async function readyRows(
   const { source } = base
   const policy = await planRowPolicy(team, source, schema, onSchemaError)
   const rows = await reader.toStoredForm(source, policy)
-  const own = checksOfObjects({ team }, reader) // Not in the turn: what it may have to commit needs no open view.
+  const own = checksOfObjects({ team }, reader) // Before the turn: it may have to commit, without an open view.
   if (!isSync(own)) await own
   await team.limits.checkRows(team, linkableBytes(rows))
   const about = { source, rows, policy, before: base.schema.schema }
@@ -133,7 +133,7 @@ export async function readyRows(
   return { base, rows, newSchema: planNewSchema(base.schema, policy.schema), receipt }
 }
 
-/** null: what was prepared may still be linked, on the schema and the stash that it was prepared on. */
+/** What has changed since the preparation; null: the prepared rows may be linked. */
 export function whatMoved(
   base: LinkBase,
   head: TableHead,
@@ -145,12 +145,12 @@ export function whatMoved(
   return chain(sourceHolds(base.source, read), (holds) => (holds ? null : 'stash'))
 }
 
-/** Checks on their stash by the commit that links rows. */
+/** The checks of the commit on the stash of its rows. */
 export function checksOf({ check }: OperationRows): readonly KvCheck[] {
   return check === null ? [] : [check]
 }
 
-/** Checks on the new objects of the operation by that commit. */
+/** The checks of the commit on the new objects of the operation. */
 export function checksOfObjects(
   { team }: Pick<TablePlace, 'team'>,
   { objects }: Pick<RowsReader, 'objects'>,

@@ -1,4 +1,4 @@
-// Updating many rows of a table: row records laid over their positions by one commit.
+// Updates many rows of a table: one commit lays row records over their positions.
 
 import type { Awaitable } from '../../base/awaitable.js'
 import type { Bytes } from '../../base/bytes.js'
@@ -49,19 +49,19 @@ import {
 } from './row-update.js'
 import { planNewSchema, putSchema, underSchema } from './schema-change.js'
 
-/** Text of the rows that one call writes, in bytes, at most. */
+/** Most text of the rows that one call writes, in bytes. */
 const CALL_BYTES_MAX = 16 * 1024 * 1024
 
 type Version = Readonly<{ version: number }>
 
-/** An update whose arguments were checked. An error in the values of its cells is thrown when they are used. */
+/** An update with checked arguments. Errors in the values of its cells are thrown when these are used. */
 export type CheckedUpdate = Readonly<{
   rowId: string
   ifMatch: number | bigint | undefined
   cells: Deferred<CellChanges>
 }>
 
-/** What the updates of rows are checked by, before the table is read. */
+/** What updates are checked against before the table is read. */
 type UpdateChecks = Readonly<{ onSchemaError: OnSchemaError; options: ResolvedOptions }>
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED */
@@ -95,7 +95,7 @@ function changesOf(
   throw invalidArgument('it has both cells and json')
 }
 
-/** The key under which the result of the updates is kept. */
+/** The key under which the result of the updates is stored. */
 export function keyOfUpdates(
   given: Repeatable,
   updates: readonly CheckedUpdate[],
@@ -106,7 +106,7 @@ export function keyOfUpdates(
   }))
 }
 
-/** Cells that cannot be stored are refused later, in their turn. */
+/** The text of an update for the digest. Cells that cannot be stored are refused later, in their turn. */
 function textOfUpdate({ rowId, ifMatch, cells }: CheckedUpdate): readonly unknown[] {
   try {
     return [rowId, String(ifMatch), [...cells()]]
@@ -116,7 +116,7 @@ function textOfUpdate({ rowId, ifMatch, cells }: CheckedUpdate): readonly unknow
   }
 }
 
-/** Updates rows; without new cells, the version stays. */
+/** Updates rows. Without new cells, the version stays. */
 export async function updateRows(
   place: TablePlace,
   updates: readonly CheckedUpdate[],
@@ -142,7 +142,7 @@ export async function updateRows(
       if (changed === undefined || changed.size === 0) continue
       const text = spliceRowText(hideDropped(stored.text, schema.past, stored.version), changed)
       const { schemaNumber: storedUnder } = stored
-      // A column that one update has given another type may have a cell of the old type in the row of another.
+      // The row of one update may have a cell of the old type, in a column that another update has retyped.
       const isOfNext = newSchema?.retypes !== true && storedUnder === generation.schemaNumber
       const schemaNumber = isOfNext ? next.schemaNumber : storedUnder
       try {
@@ -168,7 +168,7 @@ export async function updateRows(
   return keepingResult(place, key, () => team.writers.change(place, plan, ahead))
 }
 
-/** Makes a change whose result is kept under a key, within what the team may keep. */
+/** Makes a change whose result is stored under a key, within the limits of the team. */
 export async function keepingResult<T>(
   { team }: TablePlace,
   key: RequestKey | undefined,
@@ -181,7 +181,7 @@ export async function keepingResult<T>(
 }
 
 /**
- * @param rowIds - Asked before each look: a search in the turn of a change finds them there.
+ * @param rowIds - Called before each look. A search in the turn of a change returns its rows there.
  * @returns undefined: queries cost nothing here.
  */
 export function aheadOfRows(
@@ -200,7 +200,7 @@ export function aheadOfRows(
     ],
     warm: async ({ generation }, read) => {
       const find = withTexts ? findRow : findPosition
-      // Each asks for what it lacks; that one lacks something must not keep the others from asking.
+      // Each row asks for the records that it lacks. A missing one must not stop the others.
       await Promise.allSettled(
         rowIds().map(async (rowId) => find(team, read, table, generation, rowId)),
       )
@@ -208,7 +208,7 @@ export function aheadOfRows(
   }
 }
 
-/** The rows of updates, which must be there, as expected, and each named once, by the indices of their updates. */
+/** The rows of updates, by the indices of the updates. Each must exist, be as expected, and be named once. */
 async function findRows(
   { team, table }: TablePlace,
   { generation }: TableHead,
@@ -239,8 +239,8 @@ async function findRows(
 type Judged = Readonly<{ policy: RowPolicy; cells: ReadonlyMap<number, CellChanges> }>
 
 /**
- * Judges all new cells against one schema: the table's, or with `updateSchema` the one that they all fit.
- * @returns The cells of the updates without problems, by their indices.
+ * Judges all new cells against one schema: the table's, or with `updateSchema` one that they all fit.
+ * @returns the cells of the updates without problems, by their indices.
  */
 async function judgeAll(
   team: TeamContext,
@@ -271,7 +271,7 @@ async function judgeAll(
   try {
     policy = await policyOf(given.values())
   } catch (failure) {
-    // Which ones it is: those that cannot be taken by themselves. Else it is all of them together.
+    // Finds the updates that fail by themselves. If none does, all together are the problem.
     if (isDataError(failure)) await eachOf(given, (cells) => policyOf([cells]).then(() => cells))
     problems.check()
     throw failure
@@ -319,7 +319,7 @@ export class RowPuts {
     this.#puts.set(positionName(position), [rowKey(this.#place.table, position), record])
   }
 
-  /** The records, and what they leave to do for the compaction. */
+  /** The records, with hints for the compaction. */
   puts(): (readonly [key: Bytes, value: Bytes])[] {
     const { team, table } = this.#place
     const puts = [...this.#puts.values()]

@@ -1,4 +1,4 @@
-// The commit of a merge: what was drafted, as the records that one commit puts.
+// Commits a merge: turns its draft into the records of one commit.
 import { isSync } from '../../base/awaitable.js'
 import type { Bytes } from '../../base/bytes.js'
 import { byteText } from '../../base/platform.js'
@@ -89,8 +89,8 @@ export async function firstMerge(
 }
 
 /**
- * @param head - The head that the draft is of.
- * @returns `rows` if a compaction has written an extent anew since.
+ * @param head - The head that the draft is based on.
+ * @returns `rows` if a compaction has rewritten an extent since.
  */
 export async function commitMerge(
   prepared: PreparedMerge,
@@ -165,7 +165,7 @@ function putChangedRow(
 /** A page of extents before and after the merge. */
 type ChangedPage = Readonly<{ key: Bytes; before: Bytes; after: Bytes }>
 
-/** By the texts of their keys. null: an entry is not the one that the draft is of. */
+/** The changed pages, by the texts of their keys. null: an entry differs from the one in the draft. */
 async function changePages(
   { table }: TablePlace,
   extents: readonly ChangedExtent[],
@@ -199,7 +199,7 @@ function extentsByPage(extents: readonly ChangedExtent[]): ReadonlyMap<number, C
   return pages
 }
 
-/** What changes pages and what appends to them, together: rows that are appended may go to a page that was changed. */
+/** Combines changes of pages with appends to them: appended rows may go to a changed page. */
 function withPages(
   pages: ReadonlyMap<string, ChangedPage>,
   appended: Appended,

@@ -1,6 +1,6 @@
-// Merging rows into a table by key. Both sides are joined and the changes are written beside other changes of the table;
-// the commit counts only if no row has changed since. Otherwise what has changed is joined again, after some tries in the
-// operation's turn, where nobody of this process comes between.
+// Merges rows into a table by key. The join and the drafting run concurrently with other changes of the table. The
+// commit succeeds only if no row has changed since; otherwise the changed rows are joined again. After some attempts
+// this runs in the operation's turn, where no other operation of this process interferes.
 import { isSync } from '../../base/awaitable.js'
 import { sameBytes } from '../../base/bytes.js'
 import { isStoreError, StoreError } from '../../base/store-error.js'
@@ -40,13 +40,13 @@ import {
 import { aheadOfMerge, type CheckedMerge, commitMerge, firstMerge } from './merge-commit.js'
 import { readAfterIfMatch } from './overwrite-rows.js'
 
-/** Drafts beside other changes of the table. After these, the merge is drafted in its turn. */
+/** Drafts made concurrently with other changes of the table. Further ones are made in the turn of the merge. */
 const TRIES_BESIDE_OTHERS = 2
 
-/** All tries: in its turn only other processes come between. */
+/** Most attempts. In its turn, only other processes can interfere. */
 const TRIES_MAX = 50
 
-/** Fingerprints under other random keys, after rows with different keys had the same one. */
+/** Most retries with new random fingerprint keys, after rows with different keys had the same fingerprint. */
 const COLLISIONS_MAX = 3
 
 export async function mergeIntoTable(
@@ -55,11 +55,11 @@ export async function mergeIntoTable(
 ): Promise<MergeResult> {
   const { team, table, tableId } = place
   const first = await team.partition.read(async (view) => {
-    const head = await readHead(team, view, table, tableId) // 404 goes first.
+    const head = await readHead(team, view, table, tableId) // A missing table is refused first.
     const read: ReadRecord = (key) => view.get(key)
     const repeat = await firstMerge(place, request, read)
     if (repeat !== null) return repeat
-    // Before a row is read, so that the refusal does not depend on where the first wrong cell stands.
+    // Before any row is read, so that the refusal does not depend on the place of the first wrong cell.
     await checkTable(place, request, head, read)
     return null
   })
@@ -102,10 +102,10 @@ class Merge {
   readonly #schema: IndexedSchema
   readonly #named: ReadonlySet<string>
   #changes: MergeChanges
-  /** Of the last draft, as they are stored. */
+  /** Stored bytes of the rows that the last draft adds. */
   #addedBytes = 0
 
-  /** @param named - The columns that the input names and the table has or gets. */
+  /** @param named - The columns that the input names and the table will have. */
   constructor(
     place: TablePlace,
     request: CheckedMerge,
@@ -184,7 +184,7 @@ class Merge {
     throw tooBusy('The rows of the table keep changing')
   }
 
-  /** As `#draft`. Rows that it refuses may be so only under the schema of before: then all begins anew. */
+  /** Drafts the merge. Rows that it refuses may be wrong only under the earlier schema: then the merge begins anew. */
   async #judged(): Promise<MergeDraft | Moved | null> {
     try {
       return await this.#draft()
@@ -195,7 +195,7 @@ class Merge {
     }
   }
 
-  /** What has moved since the merge was prepared. @param head - null: the one of now. */
+  /** What has changed since the merge was prepared. @param head - null: read the current one. */
   #movedBy(head: TableHead | null): Promise<Moved | null> {
     const { team, table, tableId } = this.#place
     return team.partition.read(async (view) => {
@@ -212,7 +212,7 @@ class Merge {
         if (draft === null) return null
         this.#addedBytes = linkableBytes(draft.added)
         const own = checksOfObjects(this.#place, this.#reader)
-        if (!isSync(own)) await own // Not in the turn, see `readyRows`.
+        if (!isSync(own)) await own // Before the turn, see `readyRows`.
         return draft
       } catch (failure) {
         if (!(failure instanceof KeyCollision) || tries === COLLISIONS_MAX) throw failure
@@ -237,7 +237,7 @@ class Merge {
         if (typeof judged === 'string') return { result: judged }
         draft = judged
       }
-      // In its turn it sees durable rows alone: with a change in flight, it is planned again after that.
+      // In its turn it sees only durable rows. If a change is in flight, it is planned again after it.
       if (draft === null || !isSameHead(draft.head, head)) return { result: 'rows' }
       return commitMerge(
         { place: this.#place, request: this.#request, reader: this.#reader, ready: this.#ready },
@@ -263,7 +263,7 @@ async function columnsOfInput(slices: TimeSlices, ready: ReadyRows): Promise<Rea
   const named = new Set<string>()
   let last: unknown
   for (const { chunk } of ready.base.source.chunks) {
-    if (chunk.columns === last) continue // The chunks of one import share them.
+    if (chunk.columns === last) continue // Chunks of one import share their columns.
     last = chunk.columns
     for (const { summary } of chunk.columns) if (columns.has(summary.id)) named.add(summary.id)
     if (slices.spend(ITEM_WORK * chunk.columns.length)) await slices.pause()
@@ -272,9 +272,9 @@ async function columnsOfInput(slices: TimeSlices, ready: ReadyRows): Promise<Rea
 }
 
 /**
- * Checks the version of the table, and that it is merged by its key: so the keys of all rows that are changed stay.
- * @param read - Of the view of the head: a garbage collection deletes the index of another key.
- * @returns the IDs of the columns of its key; none: it has no key.
+ * Checks the version of the table, and that the merge uses its key: so all changed rows keep their keys.
+ * @param read - Reads the view of the head. Garbage collection deletes the index of any other key.
+ * @returns the IDs of the columns of its key; empty: it has no key.
  * @throws {StoreError} PRECONDITION_FAILED, REQUEST_VALIDATION_ERROR
  */
 async function checkTable(
@@ -291,7 +291,7 @@ async function checkTable(
   throw invalidMergeKey(`it must have the columns of the key of the table: ${columns.join(', ')}`)
 }
 
-/** The commit checks it, too, but a dry run has none. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+/** The commit also checks this, but a dry run has none. @throws {StoreError} REQUEST_VALIDATION_ERROR */
 function checkKeptForm(ids: readonly string[], { base, newSchema }: ReadyRows): void {
   if (newSchema === null) return
   const { columns } = indexSchema(newSchema.schema)

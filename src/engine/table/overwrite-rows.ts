@@ -1,5 +1,5 @@
-// Replacing all rows of a table, and its schema if one is given. The rows that were there are retired by the same
-// commit, which runs in the table's commit queue, on the head as it is then.
+// Replaces all rows of a table, and its schema if one is given. The same commit retires the old rows. It runs in the
+// table's commit queue, on the current head.
 import { isSync } from '../../base/awaitable.js'
 import { type Deferred, deferred, isDataError } from '../../base/data-error.js'
 import { jobLeaseKey, retirementKey, schemaKey } from '../../format/keys.js'
@@ -35,20 +35,20 @@ import { type PreservedIds, preserveIds, withPreservedIds } from './preserved-id
 import { putSchema, withoutPast } from './schema-change.js'
 
 /**
- * Searches for preserved IDs beside other changes of the table. After these, they are found in the operation's
- * turn, where no delete can come between, so that a busy table cannot starve an overwrite.
+ * Searches for preserved IDs concurrent with other changes of the table. Further ones run in the operation's turn,
+ * where no delete interferes, so that a busy table cannot starve an overwrite.
  */
 const KEPT_TRIES_MAX = 3
 
 type OverwriteRequest = Readonly<{
-  /** The job that the overwrite is for. */
+  /** The job of the overwrite. */
   guard?: JobGuard | undefined
   rows: RowsInput | Stash
   ifMatch: number | bigint | undefined
   /** undefined: the table keeps its schema. */
   schema: TableSchema | undefined
   onSchemaError: OnSchemaError
-  /** Whether the receipt is kept and returned. */
+  /** Whether to keep and return the receipt. */
   receipt?: boolean | undefined
   signal?: AbortSignal | undefined
 }>
@@ -58,21 +58,21 @@ type GivenRequest = Omit<OverwriteRequest, 'schema'> &
 
 /** The row IDs that the operation preserves. */
 type KeptIds = Readonly<{
-  /** null: no row carries a `$rowID`. */
+  /** null: no row has a `$rowID`. */
   kept: PreservedIds | null
-  /** Finds the kept IDs once more, in the operation's turn; null: the whole operation is tried again. */
+  /** Finds the preserved IDs again, in the operation's turn; null: the whole operation is repeated. */
   keepAgain: (() => Promise<PreservedIds>) | null
 }>
 
-/** What is read before the turn on a shared store; undefined on others. */
+/** What a shared store reads before the turn; undefined on others. */
 type ReadAhead = Readonly<{ ahead: AheadOfTurn | undefined; look: TableLook | undefined }>
 
 export async function overwriteRows(place: TablePlace, given: GivenRequest): Promise<ChangeResult> {
   const { team, table, tableId } = place
   const ahead = aheadOfOverwrite(place, given)
-  let seen = ahead && (await team.writers.look(place, ahead)) // 404 goes first.
+  let seen = ahead && (await team.writers.look(place, ahead)) // A missing table is refused first.
   if (seen === undefined) await team.partition.read((view) => readHead(team, view, table, tableId))
-  if (given.guard !== undefined) seen = undefined // Its lease is renewed while the rows are read.
+  if (given.guard !== undefined) seen = undefined // Its lease changes while the rows are read.
   const schema = given.readSchema && deferred(given.readSchema)
   const expected = {
     readSchema: () => (schema === undefined ? readSchema(place) : indexedOrNull(schema)),
@@ -85,12 +85,12 @@ export async function overwriteRows(place: TablePlace, given: GivenRequest): Pro
   })
   return linkUntilDone(reader, prepareRequest, async (request, { rows: timesMoved }) => {
     const look = seen ?? (ahead && (await team.writers.look(place, ahead)))
-    seen = undefined // The next try looks again.
+    seen = undefined // The next attempt looks again.
     return tryOverwrite(place, request, reader, timesMoved >= KEPT_TRIES_MAX, { ahead, look })
   })
 }
 
-/** null: the schema has an error, which is reported after those of the rows. */
+/** null: the schema has an error, which is reported after errors of the rows. */
 export function indexedOrNull(schema: Deferred<TableSchema>): IndexedSchema | null {
   try {
     return indexSchema(schema())
@@ -124,7 +124,7 @@ async function prepare(
 }
 
 /**
- * Reads input of an overwrite. An error of its data is thrown only if the version of the table is as expected.
+ * Reads the input of an overwrite. Errors of its data are thrown only if the table has the expected version.
  * @throws {StoreError} PRECONDITION_FAILED, and the errors of `read`
  */
 export async function readAfterIfMatch<T>(
@@ -193,7 +193,7 @@ function planOverwrite(
     const before = head.generation
     const moves = keptBefore !== null && !keptBefore.holds(before)
     const kept = moves && keepAgain !== null ? await keepAgain() : keptBefore
-    // In its turn it sees durable rows alone: with a delete in flight, it is planned again after that.
+    // In its turn it sees only durable rows. If a delete is in flight, it is planned again after it.
     if (kept !== null && !kept.holds(before)) return { result: 'rows' }
     const version = head.version + 1
     const schemaNumber = before.schemaNumber + (newSchema === null ? 0 : 1)
@@ -234,8 +234,8 @@ function planOverwrite(
 }
 
 /**
- * The first extent of the next generation, which touches no page of the one before. One page on even when
- * that has no extents: retirements are distinguished by first extent.
+ * The first extent of the next generation, which shares no page with the previous one. It is one page further even if
+ * the previous one has no extents, because the first extent identifies a retirement.
  */
 function startAfter({ firstExtent, nextExtent }: Generation): number {
   return nextGenerationStart(Math.max(nextExtent, firstExtent + 1))

@@ -1,4 +1,4 @@
-// Compares the keys of rows that a request brings, as its operation would, without a change.
+// Compares the keys of the rows of a request as its operation would, without a change.
 import { isSync } from '../../base/awaitable.js'
 import { StoreError } from '../../base/store-error.js'
 import type { Steps, TimeSlices } from '../../base/time-slices.js'
@@ -19,19 +19,19 @@ import { KeyedRows } from '../keys/keyed-rows.js'
 import { checkRunAgainstIndex } from '../keys/linked-keys.js'
 import { readHead } from '../read/generations.js'
 
-/** Characters of the keys of a body's rows, at most: they are kept until the types of their columns are known. */
+/** Most characters of the keys of a body's rows, which are held until the types of their columns are known. */
 const KEY_CHARS_MAX = 67_108_864
 
-/** With more rows, the whole index is looked through instead of one bucket for each. */
+/** With more rows, the whole index is scanned, instead of one bucket per row. */
 const LOOK_UPS_MAX = 1_024
 
-/** Slots of an extent: rows of the input get positions from their numbers. */
+/** Slots per extent, as bits: the numbers of input rows become positions. */
 const SLOT_BITS = 16
 
-/** The cells of the key in the rows of one segment, or of a part of it. */
+/** The cells of the key in the rows of a segment, or of a part of it. */
 type KeyCells = Readonly<{ texts: readonly string[]; fromText: boolean }>
 
-/** The cells of a key in the rows of a body, whose segments are not kept. */
+/** The key cells of the rows of a body, whose segments are not kept. */
 export class BodyKeys {
   readonly #ids: ReadonlySet<string>
   readonly #parts: Readonly<{ text: string; count: number; fromText: boolean }>[] = []
@@ -41,10 +41,10 @@ export class BodyKeys {
     this.#ids = new Set(ids)
   }
 
-  /** @throws {StoreError} REQUEST_VALIDATION_ERROR: their keys are too long together */
+  /** @throws {StoreError} REQUEST_VALIDATION_ERROR: the keys together are too long */
   async addSegment(rows: RowTexts, fromText: boolean, slices: TimeSlices): Promise<void> {
     for await (const texts of rows) {
-      // A token has no line feed: it would be escaped.
+      // A token has no unescaped line feed.
       const text = texts.map((row) => this.#cellsOf(row)).join('\n')
       this.#chars += text.length
       if (this.#chars > KEY_CHARS_MAX) throw tooLongKeys()
@@ -53,7 +53,7 @@ export class BodyKeys {
     }
   }
 
-  /** Appends those of rows that follow. @throws {StoreError} as `addSegment` */
+  /** Appends the keys of later rows. @throws {StoreError} as `addSegment` */
   append(other: BodyKeys): void {
     this.#chars += other.#chars
     if (this.#chars > KEY_CHARS_MAX) throw tooLongKeys()
@@ -85,7 +85,7 @@ async function* cellsOfStash(
   }
 }
 
-/** The rows of a request, and the rules that its operation would store them by. */
+/** The rows of a request, and the rules by which its operation would store them. */
 export type KeyedInput = Readonly<{
   /** The columns of the key, under the schema that the table would have. */
   columns: readonly KeyColumn[]
@@ -99,7 +99,7 @@ export type KeyedInput = Readonly<{
 }>
 
 /**
- * @param beside - The table whose rows the new ones would be beside; null: there are none.
+ * @param beside - The table that the rows would be added to; null: none.
  * @throws {StoreError} KEY_NOT_UNIQUE; REQUEST_VALIDATION_ERROR: too many rows; ABORTED
  */
 export async function compareKeys(
@@ -138,7 +138,7 @@ class InputKeys {
     return rows
   }
 
-  /** The error of a row whose key another row has. */
+  /** The error for a row with the key of another row. */
   async conflict(number: number, other: string): Promise<StoreError> {
     let text = ''
     for await (const [at, tokens] of this.#tokens()) {
@@ -149,7 +149,7 @@ class InputKeys {
     return keyConflict(this.columns, text, [other, inputRowName(number)], number)
   }
 
-  /** The rows without an empty cell in the key: their numbers and tokens, as they would be stored. */
+  /** The numbers and tokens, as they would be stored, of the rows without an empty cell in the key. */
   async *#tokens(): AsyncGenerator<readonly [number: number, tokens: readonly string[]]> {
     const { source, body, slices, checkGoesOn } = this.#input
     let number = 0
@@ -165,7 +165,7 @@ class InputKeys {
     }
   }
 
-  /** Empty: a cell is. */
+  /** Empty: a cell of the key is empty. */
   *#tokensOf(text: string, fromText: boolean): Steps<readonly string[]> {
     const { policy } = this.#input
     const cells = new Map<string, string>()
@@ -218,7 +218,7 @@ function compareWithTable(
   })
 }
 
-/** @throws {StoreError} STORAGE_UNAVAILABLE: the table has another key by now, or one of other hashes */
+/** @throws {StoreError} STORAGE_UNAVAILABLE: the table now has another key, or one with other hashes */
 function checkSameKey(present: readonly KeyColumn[], columns: readonly KeyColumn[]): void {
   const formOf = ({ id, kind }: KeyColumn): string => `${isTextKind(kind)} ${id}`
   const isSame = present.map(formOf).join('\0') === columns.map(formOf).join('\0')

@@ -1,5 +1,5 @@
-// Checks the request of a create, an add or an overwrite without a change: nothing is put, and no commit is made.
-// Segments of a body are built, as that is how rows are read, then looked at and dropped.
+// Checks the request of a create, an add or an overwrite without a change: nothing is put or committed. Segments of a
+// body are built, because rows are read so, then examined and dropped.
 import { type Deferred, deferred, isDataError } from '../../base/data-error.js'
 import type { StoredChunk } from '../../format/chunk-records.js'
 import { decodeFooter, decodeFrame, footerRange } from '../../format/segment-reader.js'
@@ -47,18 +47,18 @@ type PreflightSettings = Readonly<{
   base: IndexedSchema | null
   onSchemaError: OnSchemaError
   key: ComparedKey | null
-  /** Of the rows. It knows whether the caller has aborted. */
+  /** Reads the rows, and knows whether the caller has aborted. */
   reader: RowsReader
   signal: AbortSignal | undefined
 }>
 
-/** The key that rows are compared by, and the table whose rows they would be beside; null: a new or an emptied one. */
+/** The key to compare rows by, and the table that the rows would be added to; null: a new or emptied one. */
 type ComparedKey = Readonly<{
   ids: readonly string[]
   beside: TablePlace | null
-  /** Whether they are compared with the keys of these rows. */
+  /** Whether to compare with the keys of the table's rows. */
   compares: boolean
-  /** Whether the table has the key already. */
+  /** Whether the table already has the key. */
   isKept: boolean
 }>
 
@@ -67,7 +67,7 @@ type CreateRequest = Readonly<{
   /** undefined: it is inferred from the rows. */
   schema: TableSchema | undefined
   onSchemaError: OnSchemaError
-  /** undefined: the table is to have no key. */
+  /** undefined: the table will have no key. */
   keyColumns: readonly string[] | undefined
   signal: AbortSignal | undefined
 }>
@@ -95,13 +95,13 @@ type TableRequest = Readonly<{
   /** undefined: the table keeps its schema. */
   readSchema: (() => TableSchema) | undefined
   onSchemaError: OnSchemaError
-  /** Whether the rows are to be added to those of the table, or take their place. */
+  /** Whether the rows would be added to those of the table, or replace them. */
   operation: 'add' | 'overwrite'
   comparesTable: boolean
   signal: AbortSignal | undefined
 }>
 
-/** Its errors come in the order of those of an overwrite. */
+/** Its errors come in the order of an overwrite's errors. */
 export async function preflightTable(
   place: TablePlace,
   { rows, ifMatch, readSchema, onSchemaError, operation, comparesTable, signal }: TableRequest,
@@ -133,7 +133,7 @@ export async function preflightTable(
   return { ...(await report(team, source, body, settings)), version }
 }
 
-/** The given schema; the current one if it has an error, which is reported after those of the rows. */
+/** The given schema; the current one if the given one has an error, which is reported after errors of the rows. */
 function schemaOr(
   current: IndexedSchema,
   schema: Deferred<TableSchema> | undefined,
@@ -150,7 +150,7 @@ function checkSchema(schema: Deferred<TableSchema>, checkVersion: () => void): v
   }
 }
 
-/** Rows that are not in a stash, after they were read. */
+/** The rows of a body after they were read. */
 type CheckedBody = Readonly<{
   source: OperationRows
   found: Problems
@@ -219,7 +219,7 @@ async function readCheckedBody(
   return { source, found: { problems: listed, count }, keys: allKeys, lineOf }
 }
 
-/** A problem with the line of its row in the source. */
+/** A problem, with the line of its row in the source. */
 function placedIn(problem: PreflightProblem, lines: SourceLines | undefined): PreflightProblem {
   if (lines === undefined) return problem
   const { line: _, ...rest } = problem
@@ -228,8 +228,8 @@ function placedIn(problem: PreflightProblem, lines: SourceLines | undefined): Pr
 }
 
 /**
- * The rules before the schema is inferred: which values fit no type, and which texts are no column IDs, does not depend
- * on the types.
+ * The rules that hold before the schema is inferred. Which values fit no type, and which texts are invalid column
+ * IDs, does not depend on the types.
  */
 function rulesBeforeRows(
   { options: { formatChecks } }: TeamContext,
@@ -270,7 +270,7 @@ async function report(
   const rows = source.chunks.reduce((sum, { chunk }) => sum + chunk.rowCount, 0)
   const { schema } = policy.schema
   const problems = found.problems.slice(0, PROBLEMS_MAX)
-  // The operation would fail with the first problem, before it looks at keys.
+  // Otherwise the operation would fail with the first problem before it compares keys.
   if (key !== null && (found.count === 0 || policy.drops)) {
     const { ids, beside, compares, isKept } = key
     const columns = (isKept ? resolveKeptKeyColumns : resolveKeyColumns)(ids, policy.schema.columns)

@@ -1,10 +1,10 @@
-// Kept row IDs on overwrite: an input row that carries the `$rowID` of a row of the table keeps it.
-// CONTRACT.md, section 5, PUT /tables/{tableID}.
+// Preserved row IDs of an overwrite: an input row with the `$rowID` of a row of the table keeps this ID. CONTRACT.md,
+// section 5, PUT /tables/{tableID}.
 //
 // Invariants:
-// - A claim is accepted only for a live row of the generation that is replaced, and once: of two rows that
-//   claim one ID, the first keeps it.
-// - An ID keeps the coordinates that it was minted with through any number of overwrites.
+// - A claim is accepted only for a live row of the replaced generation, and only once: of two rows that claim one ID,
+//   the first gets it.
+// - An ID keeps its original coordinates through any number of overwrites.
 import { sameBytes } from '../../base/bytes.js'
 import { yieldToEventLoop } from '../../base/platform.js'
 import { StoreError } from '../../base/store-error.js'
@@ -29,20 +29,20 @@ import type { RowIdRun } from '../ids/row-ids.js'
 import type { LinkableRows, OperationRows } from '../import/rows-reader.js'
 import { readHead } from '../read/generations.js'
 
-/** IDs that rows keep, as they will be in the next generation. */
+/** The preserved IDs of the next generation. */
 export type PreservedIds = Readonly<{
   runs: readonly ForwardRun[]
-  /** null: no row keeps an ID. */
+  /** null: no row preserves an ID. */
   forward: ForwardRef | null
   /** Whether the table still has the rows that the claims were checked against. */
   holds(generation: Generation): boolean
 }>
 
-/** Runs are kept in memory while an overwrite runs: rows in their old order make few. */
+/** Most runs, which are in memory during an overwrite. Rows in their old order make few. */
 const RUNS_MAX = 1_000_000
 const YIELD_ROWS = 50_000
 
-/** Judges the claims of the input and writes the forward object of the generation to come. */
+/** Judges the claims of the input, and writes the forward object of the next generation. */
 export async function preserveIds(
   { team, table, tableId }: TablePlace,
   source: OperationRows,
@@ -73,7 +73,7 @@ export async function preserveIds(
   }
 }
 
-/** The claims of all rows in input order; row numbers count over the whole input. */
+/** The claims of all rows in input order. Row numbers count over the whole input. */
 async function* readClaims(team: TeamContext, source: OperationRows): AsyncGenerator<ClaimRun> {
   if (source.inline !== null) {
     yield* source.inline.claims
@@ -91,13 +91,13 @@ async function* readClaims(team: TeamContext, source: OperationRows): AsyncGener
   }
 }
 
-/** The row IDs that a generation answers to, each of which may be taken once. */
+/** The row IDs of the live rows of a generation, each of which may be taken once. */
 class LiveIds {
   readonly #firstExtent: number
   readonly #extents: ReadonlyMap<number, Readonly<{ nonce: Uint8Array; rowCount: number }>>
-  /** The IDs that the generation kept; null: none. */
+  /** The IDs that the generation preserves; null: none. */
   forward: ForwardMap | null = null
-  /** Bits of slots by extent: deleted rows, and rows whose ID is taken. */
+  /** Bits of slots by extent: deleted rows, and rows with taken IDs. */
   readonly #gone = new Map<number, Uint8Array>()
 
   constructor(
@@ -108,13 +108,13 @@ class LiveIds {
     this.#extents = extents
   }
 
-  /** Whether the row is there and nobody took its ID before. */
+  /** Whether the row is live and its ID was not taken before. */
   take(id: RowId): boolean {
     const position = this.#positionOf(id)
     return position !== null && this.remove(position)
   }
 
-  /** @returns false if the position was removed before, or is none. */
+  /** @returns false: the position was removed before, or does not exist */
   remove({ extent, slot }: Position): boolean {
     const { rowCount = 0 } = this.#extents.get(extent) ?? {}
     if (slot >= rowCount) return false
@@ -133,7 +133,7 @@ class LiveIds {
     const extent = this.#extents.get(id.extent)
     if (extent !== undefined && sameBytes(extent.nonce, id.nonce)) {
       const place = { extent: id.extent - this.#firstExtent, slot: id.slot }
-      if (this.forward?.idAt(place)) return null // That row answers to the ID it kept.
+      if (this.forward?.idAt(place)) return null // The row there has a preserved ID.
       return { extent: id.extent, slot: id.slot }
     }
     const kept = this.forward?.positionOf(id)
@@ -144,8 +144,8 @@ class LiveIds {
 type CompactedExtents = readonly (readonly [extent: number, entry: ExtentEntry])[]
 
 /**
- * The IDs of a generation, but for those that it kept, and its compacted extents: their deleted rows count as live
- * here.
+ * The IDs of a generation, except those that it preserves, and its compacted extents. Rows that a compaction deleted
+ * still count as live here.
  */
 async function readLiveIds(
   view: KvView,
@@ -172,7 +172,7 @@ async function readLiveIds(
   return { live, compacted }
 }
 
-/** A deleted row stays deleted: no row record comes over it, so this only takes more away. */
+/** A deleted row stays deleted, because no row record is laid over it. So this only removes more. */
 async function removeCompacted(
   team: TeamContext,
   live: LiveIds,
@@ -181,14 +181,14 @@ async function removeCompacted(
   for (const [extent, entry] of compacted) {
     const segment = compactedSegment(entry)
     const isDeleted = segment === null ? null : (await team.segments.footer(segment)).isDeleted
-    if (segment !== null && isDeleted === null) continue // Each slot shows its row.
+    if (segment !== null && isDeleted === null) continue // All its rows are live.
     for (let slot = 0; slot < entry.rowCount; slot++) {
       if (!isLiveSlot(LAID.none, entry, isDeleted, slot)) live.remove({ extent, slot })
     }
   }
 }
 
-/** Turns claims by input row into runs by position, given the rows of each extent of the next generation. */
+/** Turns claims by input row into runs by position, given the number of rows of each extent of the next generation. */
 function forwardRuns(accepted: readonly ClaimRun[], rows: LinkableRows): ForwardRun[] {
   const counts =
     'texts' in rows ? [rows.texts.length] : rows.segments.map(({ ref }) => ref.rowCount)
@@ -222,7 +222,7 @@ async function putForward(team: TeamContext, runs: readonly ForwardRun[]): Promi
   }
 }
 
-/** The row IDs of a new generation in order: those of the positions, but for the rows that kept theirs. */
+/** The row IDs of a new generation in order: those of the positions, except for rows with preserved IDs. */
 export function withPreservedIds(
   positions: readonly RowIdRun[],
   firstExtent: number,

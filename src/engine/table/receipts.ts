@@ -1,5 +1,5 @@
-// Receipts: what an operation did to a table. A receipt is the detail of the entry that the commit of the operation puts
-// into the log of the table.
+// Receipts: what an operation did to a table. A receipt is the detail of the log entry that the commit of the
+// operation writes.
 import { toHex } from '../../base/bytes.js'
 import { cutText } from '../../base/shown-text.js'
 import { StoreError } from '../../base/store-error.js'
@@ -30,7 +30,7 @@ import type {
 } from '../types/receipt-types.js'
 import type { ChangeResult } from '../types/row-types.js'
 
-/** Entries by column and rule, and problems, that a receipt lists of dropped cells. */
+/** Most entries by column and rule, and most problems of dropped cells, in a receipt. */
 const DROPPED_COLUMNS_MAX = 1_000
 const DROPPED_FIRST_MAX = 10
 
@@ -43,7 +43,7 @@ export type ReceiptSource = Readonly<{
   before: TableSchema | null
 }>
 
-/** Reads the rows again: their digests are of what is stored. */
+/** Drafts a receipt. Reads the rows again, because their digests are those of the stored rows. */
 export async function draftReceipt(
   team: TeamContext,
   { source, rows, policy, before }: ReceiptSource,
@@ -58,7 +58,7 @@ export async function draftReceipt(
   return { rows: rowCount, about: JSON.stringify({ columns, dropped }), chunks }
 }
 
-/** The receipt of a merge with what the merge did, which is known only when its rows were joined. */
+/** The receipt of a merge with its counts, which are known only after the join. */
 export function withMerge(
   draft: ReceiptDetail,
   { missing, key }: Pick<MergeRequest, 'missing' | 'key'>,
@@ -109,9 +109,9 @@ function changedColumns(before: TableSchema | null, after: TableSchema): Receipt
 }
 
 /**
- * The result of an operation with its public version, and with its receipt if that was asked for: a repeat finds the
- * receipt of the first operation, and an add without rows has none.
- * @param receiptOf - The operation, if its receipt is asked for.
+ * The result of an operation with its public version, and with its receipt if requested. A repeat finds the receipt
+ * of the first operation; an add without rows has none.
+ * @param receiptOf - The operation, if its receipt is requested.
  */
 export async function publicResult<
   T extends Readonly<{ version: number }> & (Pick<ChangeResult, 'rowIds'> | MergeCounts),
@@ -130,10 +130,7 @@ export async function publicResult<
   return receipt?.operation === receiptOf ? { ...made, receipt } : made
 }
 
-/**
- * The receipt of a version, as callers know it: under the version base of that time, or under the one of now.
- * null: none is kept.
- */
+/** The receipt of a public version, under the version base of its time or the current one. null: there is none. */
 export async function findReceipt(
   team: TeamContext,
   view: KvView,
@@ -146,7 +143,7 @@ export async function findReceipt(
   return entry.detail && toReceipt(found.version, { ...entry, detail: entry.detail })
 }
 
-/** A receipt that an earlier version of this package has put. */
+/** A receipt that an earlier version of this package wrote. */
 async function findOldReceipt(
   team: TeamContext,
   view: KvView,
@@ -166,7 +163,7 @@ async function findOldReceipt(
   return toReceipt(found.version + found.base, decodeOldReceipt(bytes))
 }
 
-/** @param version - As callers know it. */
+/** @param version - The public version. */
 function toReceipt(version: number, { operation, at, detail }: OldReceipt): Receipt {
   const { columns, dropped, merge } = JSON.parse(detail.about) as Pick<
     Receipt,

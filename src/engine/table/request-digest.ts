@@ -1,5 +1,5 @@
-// The digest of a request with an idempotency key. A repeat with the same key must be the same request: another one
-// would be answered with a result that is not its own, and its rows would be lost.
+// The digest of a request with an idempotency key. A repeat with the same key must be the same request: another
+// request would be answered with a foreign result, and its rows would be lost.
 import { type Bytes, bytesOf, concatBytes, toHex, utf8 } from '../../base/bytes.js'
 import { sha256, yieldToEventLoop } from '../../base/platform.js'
 import { isStoreError } from '../../base/store-error.js'
@@ -13,8 +13,8 @@ type GivenKey = Readonly<{ idempotencyKey?: unknown; requestDigest?: unknown }>
 
 /**
  * The key of a request; undefined: it has none.
- * @param about - The operation and its arguments other than its rows, as JSON can hold them.
- * @param rows - Or a function that makes them, if they are needed.
+ * @param about - The operation and its arguments without its rows, as JSON values.
+ * @param rows - The rows, or a function that makes them when they are needed.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */
 export async function makeRequestKey(
@@ -34,7 +34,10 @@ export async function makeRequestKey(
 /** Bytes of content hashed in one slice; other work of the process runs between slices. */
 const SLICE_BYTES = 1024 * 1024
 
-/** The digest of a request; of its content slice by slice. FORMAT.md, section 4, says how: it is stored. */
+/**
+ * The digest of a request. Its content is hashed slice by slice. FORMAT.md, section 4, specifies it, because it is
+ * stored.
+ */
 export async function digestRequest(about: readonly unknown[], content: Bytes): Promise<Bytes> {
   return digestSlices(about, slicesOf(content))
 }
@@ -69,7 +72,7 @@ async function digestOfCall(about: readonly unknown[], rows: unknown): Promise<B
   return digestRequest([...about, 'rows'], utf8(''))
 }
 
-/** How a text is written, as far as it is said beside it. */
+/** The dialect options beside the rows. */
 function saidBeside(rows: unknown): readonly unknown[] {
   const given = rows as Readonly<Record<string, unknown>>
   const said = [...DIALECT_NAMES, 'dialect', 'at', 'nested'].flatMap((name) =>
@@ -84,10 +87,10 @@ function textMember(rows: unknown, form: 'json' | 'csv' | 'tsv'): Bytes | undefi
   return typeof text === 'string' ? utf8(text) : bytesOf(text)
 }
 
-/** Characters of row texts after which other work runs. */
+/** Characters of row texts between pauses for other work. */
 const TURN_CHARS = 64 * 1024
 
-/** The texts of all rows, one after the other, in slices: the whole array counts, as a body does. */
+/** The texts of all rows, one after the other, in slices. The whole array counts, as with a body. */
 async function* slicesOfRows(rows: readonly unknown[]): AsyncGenerator<Bytes> {
   let bytes = utf8('')
   let text = ''

@@ -1,4 +1,4 @@
-// Updating and deleting one row: a row record laid over its position, committed with the table's head.
+// Updates or deletes one row: lays a row record over its position, in a commit that checks the table's head.
 
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import { type Bytes, bytesOf, utf8 } from '../../base/bytes.js'
@@ -42,12 +42,12 @@ import type { OnSchemaError, RowInput } from '../types/row-types.js'
 import type { DeleteResult } from '../types/store-types.js'
 import { planNewSchema, putSchema, underSchema } from './schema-change.js'
 
-/** New cells by column ID: JSON tokens, or null for an emptied cell. In the order they were given. */
+/** New cells by column ID: JSON tokens, or null for an emptied cell. In the given order. */
 export type CellChanges = ReadonlyMap<string, string | null>
 
 type Version = Readonly<{ version: number }>
 
-/** Where a row is, as a plan sees it. */
+/** The place of a row, as a plan sees it. */
 type RowPlace = Readonly<{
   read: ReadRecord
   random: Random
@@ -124,7 +124,7 @@ function aheadOfUpdate(
   }
 }
 
-/** Keeps the text of the row that was read last: what is read before a turn is not read in it again. */
+/** Keeps the text of the last row read, so that a turn does not read again what was read before it. */
 function keepingText({ extents, forwards, schemas, segments }: TeamContext): RowSources {
   let kept: Readonly<{ object: ObjectId; slot: number; text: string }> | undefined
   let keptCompacted: Readonly<{ object: ObjectId; slot: number; row: CompactedRow }> | undefined
@@ -154,9 +154,9 @@ function keepingText({ extents, forwards, schemas, segments }: TeamContext): Row
 }
 
 /**
- * The change that lays a row's new text over its position, under a new schema if there is one. Cells that
- * the reader has to convert stay as they were stored, so that a later widening still converts them in one
- * step; the new cells stay as they are then, as a cell in its column's form is converted to itself.
+ * The change that lays a row's new text over its position, under a new schema if there is one. Old cells that need
+ * conversion keep their stored form, so that a later widening converts them in one step. The new cells pass through
+ * such conversions unchanged.
  */
 function writeText(
   head: TableHead,
@@ -166,7 +166,7 @@ function writeText(
 ): Awaitable<Planned<Version>> {
   const { version, generation: before } = head
   const next = newSchema === null ? before : underSchema(before, newSchema, version + 1)
-  // A widening of this very change concerns only columns that are set by it.
+  // A widening in this change concerns only columns whose cells it sets.
   const schemaNumber = storedUnder === before.schemaNumber ? next.schemaNumber : storedUnder
   const record = encodeRowRecord({ version: version + 1, schemaNumber, text })
   return chain(putMarkers(read, random, filesOfRecords([record])), (markers) => {
@@ -182,7 +182,7 @@ function writeText(
   })
 }
 
-/** Deletes a row; without one, the version stays. */
+/** Deletes a row. If it does not exist, the version stays. */
 export function deleteRow(place: TablePlace, rowId: string): Promise<DeleteResult> {
   const { team, table } = place
   const plan: Plan<DeleteResult> = async (head, read) => {
@@ -227,7 +227,7 @@ function* judgeAndConform(
   return { policy, cells: yield* changesToStoredForm(changes, policy) }
 }
 
-/** The rules that the new cells of rows are checked against; `updateSchema` widens the schema for them. */
+/** The rules for the new cells of rows. `updateSchema` widens the schema for them. */
 export function* policyForChanges(
   { options }: TeamContext,
   rows: readonly CellChanges[],
@@ -251,7 +251,7 @@ export function* policyForChanges(
   return { schema: indexSchema({ columns }), formatChecks, inferred: true, drops }
 }
 
-/** Judges changes, leaves out misfits that are to be dropped, and gives the rest the form that is stored. */
+/** Judges changes, leaves out misfits to be dropped, and converts the rest to their stored form. */
 export function* changesToStoredForm(changes: CellChanges, policy: RowPolicy): Steps<CellChanges> {
   const cells = new Map<string, string | null>()
   for (const [id, token] of changes) {

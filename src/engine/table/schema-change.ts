@@ -1,4 +1,4 @@
-// A table under another schema: its rows stay as they are stored, and are converted when they are read.
+// Changes the schema of a table. Its rows stay as they are stored, and are converted when they are read.
 import type { Bytes } from '../../base/bytes.js'
 import { schemaKey, type TableKey } from '../../format/keys.js'
 import { encodeSchema, type Generation } from '../../format/records.js'
@@ -9,7 +9,7 @@ import type { IndexedSchema } from '../caches/schema-cache.js'
 export type NewSchema = Readonly<{
   schema: TableSchema
   before: IndexedSchema
-  /** A column that there was has another type now, so cells that there are may read differently. */
+  /** Whether an existing column has another type, so that existing cells may be served in another form. */
   retypes: boolean
 }>
 
@@ -23,12 +23,15 @@ export function planNewSchema(before: IndexedSchema, after: IndexedSchema): NewS
   return { schema, before, retypes }
 }
 
-/** For a new generation, which has no rows of columns that were dropped. null: nothing is to be forgotten. */
+/**
+ * The schema for a new generation, which has no rows with dropped columns. null: there are no dropped columns to
+ * forget.
+ */
 export function withoutPast(before: IndexedSchema): NewSchema | null {
   return before.past === null ? null : { schema: before.schema, before, retypes: false }
 }
 
-/** The generation under a new schema: its rows stay, and are converted when they are read. */
+/** The generation under a new schema. Its rows stay, and are converted when they are read. */
 export function underSchema(
   generation: Generation,
   { retypes }: NewSchema,
@@ -40,7 +43,7 @@ export function underSchema(
   return { ...generation, schemaNumber, convertBefore, widenedAt: version }
 }
 
-/** @param version - That the change makes; null: of a generation that has no earlier rows. */
+/** @param version - The version that the change makes; null: the generation has no earlier rows. */
 export function putSchema(
   table: TableKey,
   { schemaNumber }: Generation,

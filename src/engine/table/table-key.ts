@@ -1,5 +1,5 @@
-// The key of a table: given, changed or taken away by a commit of its own. All rows are read, in the turn of the
-// operation, so that nobody of this process comes between; a commit of another process makes it begin anew.
+// The key of a table: given, changed or removed by its own commit. All rows are read in the turn of the operation, so
+// that no other operation of this process interferes. A commit of another process restarts it.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { checkNotAborted } from '../../base/signals.js'
 import { INDEX_NAME_BYTES } from '../../format/key-index.js'
@@ -21,12 +21,12 @@ import { keysOfTable } from '../keys/table-keys.js'
 import { readHead } from '../read/generations.js'
 import { findRowAt } from '../read/row-lookup.js'
 
-/** All tries: only changes of other processes, and those in flight, make another necessary. */
+/** Most attempts. Only changes of other processes, and those in flight, require another. */
 const TRIES_MAX = 50
 
 type Version = Readonly<{ version: number }>
 
-/** What becomes of the key of a table: its columns, or null for none. */
+/** The new key of a table: its columns, or null for none. */
 export type KeyAlteration = Readonly<{
   key: readonly string[] | null
   ifMatch: number | bigint | undefined
@@ -56,7 +56,7 @@ export async function alterKey(place: TablePlace, alteration: KeyAlteration): Pr
   throw tooBusy('The rows of the table keep changing')
 }
 
-/** @returns null: the table has this key already. `moved`: the rows that can be read are not those of the head. */
+/** @returns null: the table already has this key. `moved`: the rows read do not belong to the head. */
 async function changeOfKey(
   place: TablePlace,
   head: TableHead,
@@ -82,7 +82,7 @@ async function changeOfKey(
   }
   if (!(await isDurable())) return 'moved'
   const keys = await keysOfTable(place, generation, columns, { what: 'alter', signal })
-  // Rows of several views may seem to share a key that one of them has given to the other.
+  // Rows of several views may share a key that one of them has passed to the other.
   if (keys === null || !(await isDurable())) return 'moved'
   await checkUnique(place, head, keys, columns, read)
   const index: Bytes = team.options.random.bytes(INDEX_NAME_BYTES)

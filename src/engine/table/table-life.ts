@@ -1,9 +1,10 @@
-// Changes of a table that touch no row: its name, its columns, and its end.
+// Changes of a table that touch no row: of its name, of its columns, and its deletion.
 //
 // Invariants:
-// - The commit that deletes a table deletes its head and its catalog entry, retires its rows, and puts the dead table,
-//   which leads garbage collection to the rest. Every later commit of the table checks a head that is gone.
-// - Scans under way have pinned the generation that is retired, and read on by its nonce.
+// - The commit that deletes a table deletes its head and its catalog entry, retires its rows, and writes the dead
+//   table, which leads garbage collection to the rest. All later commits of the table check the missing head, and are
+//   refused.
+// - Scans in progress have pinned the retired generation, and continue to read it by its nonce.
 import type { Bytes } from '../../base/bytes.js'
 import { shown } from '../../base/options.js'
 import { checkNotAborted } from '../../base/signals.js'
@@ -35,17 +36,17 @@ import { alterKey, type KeyAlteration } from './table-key.js'
 
 type IfMatch = number | bigint | undefined
 
-/** What changes of a table. */
+/** A change of a table. */
 export type Alteration = Readonly<{
   /** undefined: it keeps its name. */
   name: string | undefined
-  /** Its columns by those that it has; undefined: it keeps them. */
+  /** Makes its new columns; undefined: it keeps them. */
   columns: ((before: IndexedSchema) => TableSchema) | undefined
-  /** The columns that are left out. */
+  /** IDs of the columns to drop. */
   drop: readonly string[]
-  /** Whether types may become wider, as by `updateSchema`. Default: false, they stay. */
+  /** Whether types may be widened, as with `updateSchema`. Default: false. */
   widens?: boolean
-  /** Whether the message about columns that would be lost has the number of their cells. */
+  /** Whether the message about columns that would be lost counts their cells. */
   countsCells: boolean
   ifMatch: IfMatch
   signal?: AbortSignal | undefined
@@ -53,12 +54,12 @@ export type Alteration = Readonly<{
 
 type Version = Readonly<{ version: number }>
 
-/** Columns that would be lost without being named; nothing is changed. */
+/** Columns that would be lost without being named. Nothing is changed. */
 type Loss = Readonly<{ lost: readonly string[]; rows: number }>
 
 /**
- * Changes the name and the columns of a table in one commit. Rows stay as they are stored; cells of columns that are
- * dropped are hidden from then on. Its key is changed by a commit of its own.
+ * Changes the name and the columns of a table in one commit. Rows stay as they are stored; cells of dropped columns
+ * are hidden from then on. A change of its key has its own commit.
  * @param count - Counts rows of the table, for the message about columns that would be lost.
  * @throws {StoreError} TABLE_NOT_FOUND, PRECONDITION_FAILED, REQUEST_VALIDATION_ERROR, LIMIT_EXCEEDED, ABORTED
  */
@@ -104,7 +105,7 @@ export async function alterTable(
 }
 
 /**
- * The columns that the new schema lacks and that nobody named.
+ * The columns that the new schema lacks and the caller did not name.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR for a named column that is not dropped
  */
 function lostColumns(
@@ -130,7 +131,9 @@ function lostColumns(
   return ids.filter((id) => !after.columns.has(id) && !named.has(id))
 }
 
-/** Columns that a message about losses names, and cells that are looked at to count those that would be lost, at most. */
+/**
+ * Most columns that a message about losses names, and most cells that are examined to count those that would be lost.
+ */
 const LOST_SHOWN_MAX = 20
 const CELLS_COUNTED_MAX = 1_000_000
 
@@ -156,7 +159,7 @@ async function lossRefused(
   )
 }
 
-/** Nothing if the table has the name. @throws {StoreError} LIMIT_EXCEEDED */
+/** Puts nothing if the table already has the name. @throws {StoreError} LIMIT_EXCEEDED */
 async function putName(
   { team, table }: TablePlace,
   read: ReadRecord,
@@ -178,7 +181,7 @@ async function putName(
   return [[key, encodeCatalogEntry({ table, name })]]
 }
 
-/** Columns that were dropped, and whose IDs are remembered for the rows that have cells of them, at most. */
+/** Most dropped columns whose IDs are remembered, for rows with cells of them. */
 const DROPPED_MAX = 10_000
 
 function alteredSchema(

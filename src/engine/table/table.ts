@@ -471,7 +471,7 @@ export class TeamTable implements Table {
     }, options)
   }
 
-  /** Reads new cells. That they are not well-formed is said only of a table that is there. */
+  /** Parses new cells. If they are malformed, a missing table is still reported first. */
   #ofTable<T extends object>(read: () => Awaitable<T>): Awaitable<T> {
     const refuse = (failure: unknown): Promise<never> => {
       return this.version().then(() => {
@@ -502,7 +502,7 @@ export class TeamTable implements Table {
   }
 }
 
-/** The key of a table ID; a text that is no UUID is no table's ID. */
+/** The key of a table ID. A text that is not a UUID is no table's ID. */
 export function tableKeyOf(tableId: string): TableKey {
   const key = parseTableId(tableId)
   if (key === null) throw tableNotFound(tableId)

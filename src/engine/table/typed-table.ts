@@ -1,5 +1,5 @@
-// A table, or one in a transaction, that was opened with a schema: the same table, once its columns are known to be
-// those of the schema.
+// A table, or a table of a transaction, that was opened with a schema. Before its first operation its columns are
+// compared with those of the schema.
 import { type DisposableIterator, disposable } from '../../base/disposable.js'
 import { shown } from '../../base/options.js'
 import { StoreError } from '../../base/store-error.js'
@@ -37,7 +37,7 @@ export function typedTable<S extends AnySchema>(table: Table, schema: S): TypedT
 }
 
 /**
- * A table of a transaction, as `typedTable`.
+ * The same for a table of a transaction.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR for a schema that `defineSchema` did not make
  */
 export function typedStagedTable<S extends AnySchema>(
@@ -59,7 +59,7 @@ function checkDefined(schema: unknown): void {
   throw new StoreError('REQUEST_VALIDATION_ERROR', `The schema of a table ${remedy}`)
 }
 
-/** Only `TypedTransactionTable` knows the types of rows, which are not there at run time. */
+/** Only `TypedTransactionTable` knows the types of rows, which do not exist at run time. */
 class SchemaRows<T extends TransactionTable>
   implements Record<keyof TypedTransactionTable<AnySchema>, unknown>
 {
@@ -144,7 +144,7 @@ class SchemaRows<T extends TransactionTable>
   }
 }
 
-/** What a table has that is no part of a transaction. */
+/** The members of a table that are not part of a transaction. */
 class SchemaTable
   extends SchemaRows<Table>
   implements Record<keyof TypedTable<AnySchema>, unknown>
@@ -224,7 +224,7 @@ class SchemaTable
   }
 }
 
-/** @throws {StoreError} SCHEMA_MISMATCH with the first column that the table does not have so */
+/** @throws {StoreError} SCHEMA_MISMATCH with the first column that the table lacks or has with another type */
 function checkTypedColumns(schema: TableSchema, found: TableSchema, tableId: string): void {
   const columns = columnIndex(found)
   for (const { id, type } of schema.columns) {

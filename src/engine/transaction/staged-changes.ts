@@ -1,13 +1,13 @@
-// What a transaction has read and what it will commit. To the operations of the engine it is the partition of the team,
-// and the commit queue of its tables: what they commit is staged, and what they read has what is staged laid over it.
+// What a transaction has read and will commit. The operations of the engine use it as the partition of the team and
+// the commit queue of its tables. Their commits are staged, and their reads see the staged records.
 //
 // Invariants:
-// - Whenever a view opens, the heads of all tables that were read before, and the records that staged changes check, are
-//   compared with those of the view. So all that was read so far is of the moment of the last view; else the transaction
-//   is in conflict, and nothing that it does from there on counts. Heads alone do not tell: a compaction swaps an extent page,
-//   of which the transaction may have staged its own, and leaves the head.
+// - Each new view is compared with the heads of all tables read before, and with the records that staged changes
+//   check. So everything read so far belongs to the moment of the last view; otherwise the transaction is in
+//   conflict, and nothing that it does from then on counts. Heads alone are not enough: a compaction swaps an extent
+//   page, which the transaction may have staged too, and leaves the head.
 // - The commit checks the same records.
-// - All changes of a table are planned on the version that it had before the transaction, so that they make one version.
+// - All changes of a table are planned on its version before the transaction, so that they make one version.
 
 import { type Bytes, sameValue } from '../../base/bytes.js'
 import { invariant } from '../../base/invariant.js'
@@ -31,14 +31,14 @@ import type { TeamContext } from '../context/store-context.js'
 import type { Authored } from '../types/call-types.js'
 import { type StagedRecord, StagedView } from './staged-view.js'
 
-/** Tables that a transaction reads or changes, at most: each view and the commit compare their heads. */
+/** Most tables that a transaction reads or changes: each view and the commit compare their heads. */
 export const TABLES_MAX = 100
 
-/** Records that a transaction writes, and their bytes, at most: they are in memory, and in one commit. */
+/** Most records that a transaction writes, and most bytes in them: they are in memory, and in one commit. */
 export const RECORDS_MAX = 20_000
 export const BYTES_MAX = 16 * 1024 * 1024
 
-/** Others have changed a table that the transaction read. */
+/** The error when others have changed a table that the transaction read. */
 export function transactionConflict(): StoreError {
   const message =
     'A table that the transaction uses was changed by others; run the transaction again'
@@ -54,9 +54,9 @@ export class StagedChanges implements KvPartition, TableChanges {
   readonly #turns = new KeyedMutex()
   readonly #staged = new Map<string, StagedRecord>()
   #bytes = 0
-  /** Heads of tables as they were before, by the texts of their keys. */
+  /** Heads of tables before the transaction, by the texts of their keys. */
   readonly #heads = new Map<string, StagedRecord>()
-  /** What operations check of records that the transaction has not staged. */
+  /** Checks of operations on records that the transaction has not staged. */
   readonly #checks = new Map<string, KvCheck>()
   /** Tables with staged changes, and what these do. */
   readonly #changed = new Map<string, ChangedTable>()
@@ -64,7 +64,7 @@ export class StagedChanges implements KvPartition, TableChanges {
   #hasEnded = false
 
   /**
-   * @param by - Whose changes these are, unless a change itself says so.
+   * @param by - Who makes the changes, unless a change names its author itself.
    * @param checkGoesOn - Throws ABORTED if the caller has aborted.
    */
   constructor(team: TeamContext, by: Authored | undefined, checkGoesOn: CheckGoesOn) {
@@ -73,12 +73,12 @@ export class StagedChanges implements KvPartition, TableChanges {
     this.#checkGoesOn = checkGoesOn
   }
 
-  /** Whether nothing that the transaction does counts any more. */
+  /** Whether the transaction is in conflict, so that nothing more of it counts. */
   get isConflict(): boolean {
     return this.#isConflict
   }
 
-  /** Whose changes these are. */
+  /** Who makes the changes. */
   get by(): Authored | undefined {
     return this.#by
   }
@@ -87,7 +87,7 @@ export class StagedChanges implements KvPartition, TableChanges {
     return this.#staged.size === 0
   }
 
-  /** The tables that the commit changes, and that were there before. */
+  /** The tables that the commit changes and that existed before. */
   get changedPlaces(): readonly WriterPlace[] {
     const places = [...this.#changed.values()].map(({ place }) => place)
     return places.filter(({ table }) => this.#heads.has(byteText(tableHeadKey(table))))
@@ -112,7 +112,7 @@ export class StagedChanges implements KvPartition, TableChanges {
     return this.#isConflict
   }
 
-  /** Lets operations under way come to their ends, and refuses others. */
+  /** Waits for operations in progress, and refuses others. */
   async end(): Promise<void> {
     this.#hasEnded = true
     await this.#turns.run('', async () => undefined)
@@ -188,7 +188,7 @@ export class StagedChanges implements KvPartition, TableChanges {
     const known = this.#changed.get(tableId)
     const isOther = known !== undefined && known.operation !== operation
     this.#changed.set(tableId, {
-      // Not the team of the transaction.
+      // The team itself, not the team of the transaction.
       place: { team: this.#team, table, tableId, by: by ?? known?.place.by ?? this.#by },
       operation: isOther ? 'transaction' : operation,
     })
@@ -208,7 +208,7 @@ export class StagedChanges implements KvPartition, TableChanges {
     return { before, planned: await keyed(before, (record) => view.get(record)) }
   }
 
-  /** The version of a table before the transaction; 0: there was no table. */
+  /** The version of a table before the transaction; 0: the table did not exist. */
   #versionBefore(key: Bytes, head: TableHead): number {
     const text = byteText(key)
     if (!this.#staged.has(text)) return head.version
@@ -216,17 +216,17 @@ export class StagedChanges implements KvPartition, TableChanges {
     return first === null ? 0 : decodeTableHead(first).version
   }
 
-  /** Nothing is read ahead: each view is compared anyway. */
+  /** Nothing is read ahead, because each view is compared anyway. */
   look(): undefined {
     return undefined
   }
 
-  /** What is staged meets nobody: the commit of the transaction takes the turns. */
+  /** Staged changes meet no others: the commit of the transaction takes the turns. */
   alone<T>(_: unknown, step: () => Promise<T>): Promise<T> {
     return step()
   }
 
-  /** Stages a commit. Of what it checks, records that are not staged are checked by the commit of the transaction. */
+  /** Stages a commit. The commit of the transaction makes its checks on records that are not staged. */
   commit(commit: KvCommit): Promise<KvCommitResult> {
     return this.#turns.run('', async () => {
       this.checkOpen()
@@ -243,7 +243,7 @@ export class StagedChanges implements KvPartition, TableChanges {
     })
   }
 
-  /** Nothing that a transaction may do collects garbage. */
+  /** A transaction never collects garbage. */
   deleteRange(): Promise<number> {
     return Promise.resolve(0)
   }
@@ -255,7 +255,7 @@ export class StagedChanges implements KvPartition, TableChanges {
       const staged = this.#staged.get(text)
       const known = staged === undefined ? this.#checks.get(text)?.equals : staged.value
       if (known !== undefined && !sameValue(known, check.equals)) {
-        this.#isConflict = true // Others have changed the record between two operations.
+        this.#isConflict = true // Others changed the record between two operations.
         throw transactionConflict()
       }
       if (known === undefined) this.#checks.set(text, check)
@@ -271,7 +271,7 @@ export class StagedChanges implements KvPartition, TableChanges {
     this.#staged.set(text, { key, value })
   }
 
-  /** Counts what is put as if nothing of it were staged. @throws {StoreError} LIMIT_EXCEEDED */
+  /** Counts all puts as new staged records. @throws {StoreError} LIMIT_EXCEEDED */
   #checkSize(puts: NonNullable<KvCommit['puts']>): void {
     if (this.#staged.size + puts.length > RECORDS_MAX) {
       throw limitExceeded(`write more than ${RECORDS_MAX} records`)
@@ -282,7 +282,7 @@ export class StagedChanges implements KvPartition, TableChanges {
     }
   }
 
-  /** Stages the entries in the logs of the tables that the commit changes. */
+  /** Stages the log entries of the tables that the commit changes. */
   stageLog(logged: LoggedChangeOf): void {
     const { puts } = this.wholeCommit()
     for (const { place, operation } of this.#changed.values()) {
@@ -298,7 +298,7 @@ export class StagedChanges implements KvPartition, TableChanges {
   }
 
   /**
-   * What the commit puts into the histories of the tables that it changes.
+   * The records for the histories of the tables that the commit changes.
    * @throws {StoreError} TRANSACTION_CONFLICT
    */
   async historyPuts(history: HistoryOf): Promise<readonly (readonly [Bytes, Bytes])[]> {
@@ -318,7 +318,7 @@ export class StagedChanges implements KvPartition, TableChanges {
     })
   }
 
-  /** All of it. */
+  /** The whole commit of the transaction. */
   wholeCommit(): Required<KvCommit> {
     const puts: [Bytes, Bytes][] = []
     const deletes: Bytes[] = []

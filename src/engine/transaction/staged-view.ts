@@ -1,4 +1,4 @@
-// A view of the records as a transaction sees them: those of a commit, under what the transaction has staged.
+// A view of the records for a transaction: those of a commit, with the staged records laid over them.
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import { type Bytes, compareBytes } from '../../base/bytes.js'
 import { byteText } from '../../base/platform.js'
@@ -10,11 +10,11 @@ export type StagedRecord = Readonly<{ key: Bytes; value: Bytes | null }>
 
 export class StagedView implements KvView {
   readonly #view: KvView
-  /** By the texts of keys. */
+  /** By the texts of their keys. */
   readonly #staged: ReadonlyMap<string, StagedRecord>
   readonly #onRead: (key: Bytes, value: Bytes | null) => void
 
-  /** @param onRead - Called with each record that is read by its key from the view below. */
+  /** @param onRead - Called with each record that is read by its key from the underlying view. */
   constructor(
     view: KvView,
     staged: ReadonlyMap<string, StagedRecord>,
@@ -57,7 +57,7 @@ export class StagedView implements KvView {
     staged.sort((left, right) => sign * compareBytes(left.key, right.key))
     const found: [Bytes, Bytes][] = []
     let next = 0
-    /** Takes what is staged before a key. @returns whether the key itself is staged. */
+    /** Takes the staged records before a key. @returns whether the key itself is staged. */
     const takeBefore = (key: Bytes | null): boolean => {
       for (; next < staged.length; next++) {
         const record = staged[next]
@@ -72,7 +72,7 @@ export class StagedView implements KvView {
       }
       return false
     }
-    const { bytesMax: _, ...whole } = scan // It may end a scan early, which looks like the end of the range.
+    const { bytesMax: _, ...whole } = scan // It can end a scan early, like the end of the range.
     let range = { start, limit }
     for (;;) {
       const below = await this.#view.scan({ ...whole, ...range })

@@ -1,4 +1,4 @@
-// A table in a transaction: the operations of a table, on what the transaction sees, within its limits.
+// A table in a transaction: its operations on the records that the transaction sees, within its limits.
 import { type DisposableIterator, disposable } from '../../base/disposable.js'
 import { StoreError } from '../../base/store-error.js'
 import { parseTableId } from '../../format/table-id.js'
@@ -33,7 +33,7 @@ import type {
 import type { TransactionAddOptions, TransactionTable } from '../types/transaction-types.js'
 import { limitExceeded, type StagedChanges } from './staged-changes.js'
 
-/** Rows that a transaction reads, at most: each call again reads them again. */
+/** Most rows that a transaction reads, counting repeated reads in each call. */
 const ROWS_READ_MAX = 100_000
 
 /** How many rows a transaction has read. */
@@ -56,7 +56,7 @@ export class StagedTable implements TransactionTable {
   readonly #changes: StagedChanges
   readonly #rowsRead: RowsRead
 
-  /** @param team - Of the transaction. */
+  /** @param team - The team of the transaction. */
   constructor(team: TeamContext, changes: StagedChanges, rowsRead: RowsRead, tableId: string) {
     this.#team = team
     this.#table = new TeamTable(team, tableId)
@@ -110,7 +110,7 @@ export class StagedTable implements TransactionTable {
     checkArguments('overwrite in a transaction', request, known)
     const table = this.#open()
     const key = parseTableId(this.id)
-    // The rows that it retires must be those of a version that there was.
+    // The retired rows must be those of an existing version.
     if (key !== null && this.#changes.hasChanged(key)) {
       const message = 'An overwrite must be the first change of its table in a transaction'
       throw new StoreError('REQUEST_VALIDATION_ERROR', message)
@@ -137,7 +137,7 @@ export class StagedTable implements TransactionTable {
   }
 
   /**
-   * No member of `TransactionTable`: it answers callers without types.
+   * Not a member of `TransactionTable`: answers callers without types.
    * @throws {StoreError} REQUEST_VALIDATION_ERROR
    */
   async merge(): Promise<never> {
@@ -154,7 +154,7 @@ export class StagedTable implements TransactionTable {
     return this.#open().schema()
   }
 
-  /** A result with the version that the changes before make, also if the operation itself changed nothing. */
+  /** A result with the version that the staged changes make, even if the operation itself changed nothing. */
   #versioned<T extends Version>(result: T): T {
     const key = parseTableId(this.id)
     const staged = key === null ? null : this.#changes.stagedVersion(key)

@@ -25,7 +25,7 @@ import type {
 import { StagedChanges } from './staged-changes.js'
 import { RowsRead, StagedTable } from './transaction-table.js'
 
-/** Calls of the function of a transaction, at most. */
+/** Most calls of the function of a transaction. */
 const CALLS_MAX = 10
 
 export async function runTransaction<T>(
@@ -62,32 +62,32 @@ async function tryTransaction<T>(
   try {
     const result = await run(new OpenTransaction(staged, changes))
     await changes.end()
-    checkGoesOn() // Also if it changed nothing, or swallowed the failure of a call.
+    checkGoesOn() // Even if it changed nothing, or caught the failure of a call.
     const isDone = !changes.isConflict && (await commitChanges(team, changes, checkGoesOn))
     ids.end()
     return isDone ? result : REFUSED
   } catch (failure) {
     await changes.end()
     ids.endAfter(failure)
-    // An object that a call read may have been swapped and deleted meanwhile.
+    // An object that a call read may have been replaced and deleted meanwhile.
     const isOfOld = isStoreError(failure) && failure.code === 'DATA_CORRUPT'
     if (isOfOld ? await changes.hasMoved() : changes.isConflict) return REFUSED
     throw failure
   }
 }
 
-/** In the turns of all tables that it changes, so that it meets no commit of this process that is under way. */
+/** Commits in the turns of all changed tables, so that no commit of this process is in flight for them. */
 async function commitChanges(
   team: TeamContext,
   changes: StagedChanges,
   checkGoesOn: CheckGoesOn,
 ): Promise<boolean> {
-  if (changes.isEmpty) return true // All its reads are of one moment.
+  if (changes.isEmpty) return true // All its reads belong to one moment.
   return team.writers.alone(changes.changedPlaces, async () => {
     changes.stageLog(team.logged)
     const { puts, ...commit } = changes.wholeCommit()
     const more = team.history === undefined ? [] : await changes.historyPuts(team.history)
-    checkGoesOn() // It may have waited for its turn.
+    checkGoesOn() // It may have waited for a long time.
     const result = await team.partition.commit({ ...commit, puts: [...puts, ...more] })
     if (!result.ok) team.incarnation.noteRefused(result.failed)
     return result.ok
@@ -99,7 +99,7 @@ class OpenTransaction implements Transaction {
   readonly #changes: StagedChanges
   readonly #rowsRead = new RowsRead()
 
-  /** @param team - As the transaction sees it. */
+  /** @param team - The team, with the partition of the transaction. */
   constructor(team: TeamContext, changes: StagedChanges) {
     this.#team = team
     this.#changes = changes
@@ -143,9 +143,7 @@ class OpenTransaction implements Transaction {
 
 type Ids = StoreContext['ids']
 
-/**
- * Object IDs of the operations of a transaction: they stay pending until the transaction has ended, not the operation.
- */
+/** Object IDs of the operations in a transaction. They stay pending until the transaction has ended. */
 class HeldIds implements Ids {
   readonly #ids: Ids
   readonly #held = new Set<ObjectId>()
@@ -182,12 +180,12 @@ class HeldIds implements Ids {
     this.release(ids)
   }
 
-  /** The transaction has ended: a commit names the objects, or they are garbage collection's. */
+  /** Ends the transaction. A commit names its objects, or garbage collection deletes them. */
   end(): void {
     this.#ids.release(this.#held)
   }
 
-  /** The commit of the transaction has failed. */
+  /** Ends the transaction after a failed commit. */
   endAfter(failure: unknown): void {
     this.#ids.releaseAfter(failure, this.#held)
   }

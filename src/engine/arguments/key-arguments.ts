@@ -51,7 +51,7 @@ export function scopesProblem(given: unknown): string | undefined {
   const rule = `must be a list of ${KEY_SCOPES.join(', ')}`
   if (given === undefined) return undefined
   if (!Array.isArray(given)) return `${rule}, not ${typeName(given)}`
-  const isGood = given.length <= KEY_SCOPES.length && Array.from(given).every(isScope) // Of holes, too.
+  const isGood = given.length <= KEY_SCOPES.length && Array.from(given).every(isScope) // Array.from also visits holes.
   return isGood ? undefined : rule
 }
 

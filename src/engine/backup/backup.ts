@@ -1,8 +1,8 @@
 // Writes a backup while the store is in use: all records of one moment, then the objects that they name.
 //
 // Invariants:
-// - The records are read in one view of the whole store, where the key-value store has such a view; else in
-//   one view of each team.
+// - The records are read in one view of the whole store if the key-value store has such a view, otherwise in one view
+//   per team.
 // - Objects are held from before the view until the last one was read, so none is deleted meanwhile.
 // - Every object is checked as it is read. A backup that would be damaged ends with an error.
 // - Memory: one frame or one shared object, and the name of each object and of each segment in a shared one.
@@ -32,9 +32,9 @@ import { openSegment, type ReadObjects, readSegmentPieces } from '../segments/re
 import type { BackupOptions } from '../types/backup-types.js'
 import type { Problem } from '../types/verify-types.js'
 
-/** Bytes at which a frame of records is ended. */
+/** Bytes at which a frame of records ends. */
 const RECORDS_BYTES = 256 * 1024
-/** Key spaces of the processes that have the store open, which mean nothing to a restored one. */
+/** Key spaces of the processes that have the store open, which mean nothing in a restored store. */
 const NOT_KEPT: readonly number[] = [
   KEY_SPACE.incarnation,
   KEY_SPACE.writer,
@@ -90,12 +90,15 @@ export async function* backupStore(
   }
 }
 
-/** The failure of a backup whose hold others have ended; undefined: it holds. @param heldAs - The incarnation that held. */
+/**
+ * The failure of a backup whose hold others have ended; undefined: it still holds.
+ * @param heldAs - The incarnation that took the hold.
+ */
 async function lostHold(
   { ids, incarnation }: StoreContext,
   heldAs: string | undefined,
 ): Promise<StoreError | undefined> {
-  await incarnation.publish().catch(() => undefined) // It finds out; if it cannot, the failure says enough.
+  await incarnation.publish().catch(() => undefined) // It shows whether the hold was lost.
   if (heldAs === undefined || heldAs === ids.incarnation) return undefined
   const message = 'The backup paused for so long that objects it needs were deleted; start it again'
   return new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged' })
@@ -139,7 +142,7 @@ async function emitRecords({ kv }: StoreContext, emit: EmitFrame, names: Names):
     return
   }
   const teams = await kv.partition('').read(async (view) => {
-    // Teams are read later: what they name by then may have codecs that this record does not.
+    // Teams are read later, and may then name codecs that this record lacks.
     await emitPartition('', view, emit, [...NOT_KEPT, KEY_SPACE.codecs])
     return readTeams(view)
   })
@@ -194,7 +197,7 @@ async function emitPartition(
   if (records.length > 0) await emit({ kind: 'records', partition, records })
 }
 
-/** In the order of their IDs, which is about that in which they were put. */
+/** Ordered by ID, which is roughly the order in which they were put. */
 function* objectsInOrder(names: Names): Generator<NamedObject | SharedObject, void> {
   for (const object of [...names.keys()].sort()) {
     const named = names.get(object)
@@ -231,7 +234,7 @@ async function* segmentFrames({ objects }: StoreContext, ref: SegmentRef): Frame
   yield { kind: 'bytes', bytes: opened.bytes }
 }
 
-/** All of the object, with segments that nothing names any more: those are not checked. */
+/** The whole object. Segments that nothing names any longer are not checked. */
 async function* sharedFrames(
   { objects }: StoreContext,
   { object, segments }: SharedObject,

@@ -3,8 +3,8 @@
 // Invariants:
 // - Every frame is checked against its checksum before it is used, and the whole against its digest at the end. If the
 //   restore fails, the caller discards what it wrote.
-// - No ETag, row ID or continuation token of the old store names other content in the new one: its version base is far
-//   above the versions that the old store may have reached after the backup.
+// - No ETag, row ID or continuation token of the old store names other content in the new one: the new version base
+//   is far above the versions that the old store may have reached after the backup.
 import { type Bytes, fromUtf8, sameBytes } from '../../base/bytes.js'
 import { invariant } from '../../base/invariant.js'
 import { checkOptions, hasMethods, optionError, typeName } from '../../base/options.js'
@@ -31,7 +31,7 @@ export type RestorePorts = Readonly<{ kv: KvStore; objects: ObjectStore }>
 /** The target of a restore. */
 export type RestoreTarget = Readonly<{
   /**
-   * Opens the ports, once, after the header of the backup was checked. Both must be empty and not used otherwise. The
+   * Opens the ports. Called once, after the header of the backup was checked. Both must be empty and not in use. The
    * caller closes them.
    * @param versionBase - The key-value store must have at least this version base: the option `versionBaseMin` of
    *   `openLevelKv`.
@@ -40,8 +40,8 @@ export type RestoreTarget = Readonly<{
   /** The bytes of files, if the backup has them by reference. Default: the files are in the backup. */
   files?: Pick<ObjectStore, 'stream'>
   /**
-   * Whether stashes stay usable, because the store that was backed up has not changed since: for a move. Default:
-   * false, as chunks may have been put after the backup.
+   * Whether stashes stay usable, because the store has not changed since the backup: for a move. Default: false,
+   * because chunks may have been put after the backup.
    */
   keepStashes?: boolean
 }>
@@ -157,7 +157,7 @@ class RestoredStashes {
     this.#isKept = isKept
   }
 
-  /** The records of a frame, as the restored store has them. */
+  /** The records of a frame, in the form of the restored store. */
   restored({ partition, records }: Records): Records['records'] {
     return records.map(([key, record]) => {
       const isStash = partition !== '' && key[0] === KEY_SPACE.stashHead
@@ -178,7 +178,7 @@ class RestoredStashes {
   }
 }
 
-/** Before the rest is restored, which may take long, only to be refused when it is opened. */
+/** Checks the codecs before the rest is restored, which may take long, only to be refused at open. */
 function checkRecordCodecs({ partition, records }: Records): void {
   if (partition !== '') return
   for (const [key, record] of records) {
@@ -211,7 +211,7 @@ async function restoreObject(
   await objects.put(object, pieces())
 }
 
-/** Copies an object that is not in the backup from where it is. */
+/** Copies an object that is not in the backup from its own place. */
 async function fetchObject(
   { content }: Extract<BackupFrame, { kind: 'reference' }>,
   { objects, files }: Target,

@@ -1,4 +1,4 @@
-// The feed of a table's changes, read from what was committed.
+// The feed of a table's changes, read from the committed records.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { disposable } from '../../base/disposable.js'
 import { checkNotAborted } from '../../base/signals.js'
@@ -28,7 +28,7 @@ import { comparePositions, endOf } from './generation-end.js'
 import { checkKept, findKeptGeneration, hasNone, missingChange } from './past-generation.js'
 import { TableAtVersion } from './past-table.js'
 
-/** Changes that one query reads, and bytes of them, at most; one that is larger is read by itself. */
+/** Most changes that one query reads, and most bytes. A larger change is read by itself. */
 const CHANGES_COUNT = 100
 const CHANGES_BYTES = 4 * 1024 * 1024
 
@@ -43,7 +43,7 @@ export async function* readChangesSince(
   yield* followChanges(place, { since, signal: checkSignal(signal), follows: false }, FEED)
 }
 
-/** The changes after a version, and those that are made from then on. */
+/** The changes after a version, and all later ones as they are made. */
 export async function* watchChanges(
   place: () => TablePlace,
   request: WatchRequest,
@@ -51,10 +51,10 @@ export async function* watchChanges(
   checkArguments('watch', request, ['since', 'signal'])
   const { since, signal } = request
   if (since !== undefined) checkVersion(since, 'since')
-  const { team } = place() // Throws what is wrong with the ID of the table.
+  const { team } = place() // Throws if the ID of the table is invalid.
   const checked = checkSignal(signal)
   checkNotAborted('reading of changes', checked)
-  if (team.history === undefined) throw hasNone(team) // It would fail with the first change.
+  if (team.history === undefined) throw hasNone(team) // Otherwise it would fail at the first change.
   yield* followChanges(place, { since, signal: checked, follows: true }, FEED)
 }
 
@@ -69,7 +69,7 @@ async function checkFeedStart(
   if (start < head.version) await checkKept(team, view, table, head, start)
 }
 
-/** The next changes after a version; none: there are none yet. */
+/** The next changes after a version; empty: there are none yet. */
 async function readChanges(
   place: () => TablePlace,
   since: number,
@@ -93,7 +93,7 @@ async function readChanges(
       const next = version === head.version ? head.generation : records[index + 1]?.record.before
       const after = next ?? (await generationBefore(view, table, version + 1))
       const now = await findKeptGeneration(view, table, head, after)
-      if (now === null) break // Its rows are gone: the next look says so, if it is the first.
+      if (now === null) break // Its rows are gone: the next look reports it if this is the first change.
       const entry = log[index] ?? null
       const made = { version, record, after, now, entry: entry && decodeLogEntry(entry) }
       found.push({ version, item: await resolveTableChange(place, view, made) })
@@ -113,13 +113,13 @@ async function generationBefore(
   return decodeChange(entry[1]).before
 }
 
-/** A change with the generation that it made, and what that generation is now. */
+/** A change, with the generation that it made, and the current state of this generation. */
 type Made = Readonly<{
   version: number
   record: ChangeRecord
   after: Generation
   now: Generation
-  /** null: none is kept, or an earlier version of this package made the change. */
+  /** null: there is none, or an earlier version of this package made the change. */
   entry: LogEntry | null
 }>
 
@@ -153,7 +153,7 @@ async function resolveTableChange(
   }
 }
 
-/** The positions behind the rows from before, up to the end of the generation. */
+/** The positions from the end of the earlier rows to the end of the generation. */
 async function addedRuns(
   lookup: RowIdLookup,
   start: Position,
@@ -168,7 +168,7 @@ async function addedRuns(
   return runs
 }
 
-/** Runs without the positions of others, which are in order and lie within them. */
+/** Runs without the positions of others. The others are in order and lie within the runs. */
 function without(runs: readonly SlotRun[], others: readonly SlotRun[]): readonly SlotRun[] {
   const left: SlotRun[] = []
   let next = 0
@@ -233,7 +233,7 @@ class RowIdLookup {
     return ids
   }
 
-  /** As `idsOf`, where rows may have kept the IDs of an earlier generation. */
+  /** IDs of rows that may have preserved the IDs of an earlier generation. */
   *#kept(forward: ForwardMap, nonce: Bytes, run: SlotRun): Generator<RowIdRun, void> {
     const { firstExtent } = this.#now
     let last: { nonce: Bytes; extent: number; firstSlot: number; count: number } | undefined

@@ -1,4 +1,4 @@
-// The loop of all feeds of a table: reads what follows a version, and waits for more.
+// The loop of all feeds of a table: reads what follows a version, then waits for more.
 import { checkNotAborted } from '../../base/signals.js'
 import type { TableHead } from '../../format/records.js'
 import type { KvView } from '../../kv/kv.js'
@@ -7,23 +7,23 @@ import type { TablePlace } from '../context/store-context.js'
 import { readHead } from '../read/generations.js'
 import { checkNotLater, recordVersion } from './past-generation.js'
 
-/** What a feed is asked for. @param since - As callers know it. undefined: the version now. */
+/** The request for a feed. @param since - A public version; undefined: the current one. */
 export type Wanted = Readonly<{
   since: number | undefined
   signal: AbortSignal | undefined
-  /** Whether it waits for more at the end. */
+  /** Whether the feed waits for more at the end. */
   follows: boolean
 }>
 
-/** @param version - Of the records. */
+/** @param version - The version in the records. */
 export type Found<T> = Readonly<{ version: number; item: T }>
 
-/** What a feed consists of. */
+/** The kind of a feed. */
 export type FeedOf<T> = Readonly<{
   name: string
-  /** Checks that it can begin after a version of the records. @throws {StoreError} HISTORY_GONE */
+  /** Checks that the feed can begin after a version of the records. @throws {StoreError} HISTORY_GONE */
   start: (place: TablePlace, view: KvView, head: TableHead, start: number) => Promise<void>
-  /** The next items after a version of the records; none: there are none yet. */
+  /** The next items after a version of the records; empty: there are none yet. */
   read: (place: () => TablePlace, since: number) => Promise<readonly Found<T>[]>
 }>
 
@@ -32,7 +32,7 @@ export async function* followChanges<T>(
   { since, signal, follows }: Wanted,
   { name, start, read }: FeedOf<T>,
 ): AsyncGenerator<T, void> {
-  const { team, table } = place() // Throws what is wrong with the ID of the table.
+  const { team, table } = place() // Throws if the ID of the table is invalid.
   const run = <R>(step: () => Promise<R>) => team.lifecycle.run(step)
   checkNotAborted('reading of changes', signal)
   const watch = follows ? team.wakes.watch(team.partition, table) : undefined
@@ -58,7 +58,7 @@ export async function* followChanges<T>(
   }
 }
 
-/** Feeds that were woken together look once. */
+/** Lets feeds that were woken together share one look. */
 function shareLook<R>({ looks }: Turn, name: string, look: () => Promise<R>): Promise<R> {
   const known = looks.get(name) as Promise<R> | undefined
   if (known !== undefined) return known
@@ -82,7 +82,7 @@ async function resolveFeedStart(
   })
 }
 
-/** The head of a table, and the version of the records that a feed of it begins after. @throws {StoreError} HISTORY_GONE */
+/** The head of a table, and the version of the records that a feed begins after. @throws {StoreError} HISTORY_GONE */
 export async function readFeedStart(
   { team, table, tableId }: TablePlace,
   view: KvView,

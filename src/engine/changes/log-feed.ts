@@ -1,4 +1,4 @@
-// The log of a table as a feed: one entry a commit, whatever its size, also without a history.
+// The log of a table as a feed: one entry per commit, whatever its size, even without a history.
 import { shown } from '../../base/options.js'
 import { invalidArgument, StoreError } from '../../base/store-error.js'
 import type { TableKey } from '../../format/keys.js'
@@ -13,10 +13,10 @@ import type { ChangeEntry, LogPage, LogRequest, WatchRequest } from '../types/hi
 import { type Found, followChanges, readFeedStart } from './follow-changes.js'
 import { toChangeEntry } from './table-log.js'
 
-/** Entries of a page, at most. */
+/** Most entries of a page. */
 export const LOG_PAGE_MAX = 1_000
 
-/** Bytes of entries that one query reads, at most; one that is larger is read by itself. */
+/** Most bytes of entries that one query reads. A larger entry is read by itself. */
 const LOG_PAGE_BYTES = 4 * 1024 * 1024
 
 type Entries = readonly Found<ChangeEntry>[]
@@ -37,7 +37,7 @@ export async function readLogPage(place: TablePlace, request: LogRequest): Promi
   })
 }
 
-/** The entries after a version, and those of the changes that are made from then on. */
+/** The entries after a version, and the entries of all later changes as they are made. */
 export async function* watchLog(
   place: () => TablePlace,
   request: WatchRequest,
@@ -50,7 +50,7 @@ export async function* watchLog(
 
 const LOG = {
   name: 'log',
-  start: async () => undefined, // The first look finds out.
+  start: async () => undefined, // The first look checks it.
   read: (place: () => TablePlace, since: number): Promise<Entries> => {
     const { team, table, tableId } = place()
     return team.partition.read(async (view) => {
@@ -60,7 +60,7 @@ const LOG = {
   },
 }
 
-/** @param since - Of the records. @throws {StoreError} HISTORY_GONE: the next entry is not kept */
+/** @param since - A version of the records. @throws {StoreError} HISTORY_GONE: the next entry was deleted */
 async function entriesAfter(
   team: TeamContext,
   view: KvView,

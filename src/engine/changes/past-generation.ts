@@ -1,4 +1,4 @@
-// Finds what a table was at a version.
+// Finds the state of a table at a version.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
 import {
@@ -21,8 +21,8 @@ import { type PastScope, PastView } from './past-view.js'
 export type Past = Readonly<{ generation: Generation; version: number; view: KvView }>
 
 /**
- * The version of the records for a version of callers.
- * @throws {StoreError} HISTORY_GONE: it is from before a restore, or from before commits may have been lost.
+ * The version of the records for a public version.
+ * @throws {StoreError} HISTORY_GONE: it predates a restore or a possible loss of commits
  */
 export function recordVersion(team: TeamContext, version: number): number {
   const own = version - versionBase(team)
@@ -30,7 +30,10 @@ export function recordVersion(team: TeamContext, version: number): number {
   throw historyGone(`Version ${version} predates a restore, or a possible loss of commits`)
 }
 
-/** @param version - Of the records. @throws {StoreError} TABLE_NOT_FOUND, HISTORY_GONE, REQUEST_VALIDATION_ERROR */
+/**
+ * @param version - A version of the records.
+ * @throws {StoreError} TABLE_NOT_FOUND, HISTORY_GONE, REQUEST_VALIDATION_ERROR
+ */
 export async function findPast(
   { team, table, tableId }: TablePlace,
   view: KvView,
@@ -55,7 +58,7 @@ export async function findPast(
   return { generation, version, view: new PastView(view, scope) }
 }
 
-/** Rows of an extent that were added after a position in it. */
+/** How many rows of an extent were added after a position in it. */
 async function addedTo(
   { extents }: TeamContext,
   view: KvView,
@@ -66,7 +69,7 @@ async function addedTo(
   return rowCount - end.slot
 }
 
-/** What a generation is now: that of the table, or a retired one. null: it is not kept. */
+/** The current record of a generation: the table's own, or a retired one. null: it was deleted. */
 export async function findKeptGeneration(
   view: KvView,
   table: TableKey,
@@ -108,7 +111,7 @@ function sinceOf(history: Bytes | null): number {
   return history === null ? 0 : decodeHistory(history)
 }
 
-/** The error of a table whose last change has no history. */
+/** The error for a table whose last change has no history. */
 export function hasNone({ options }: TeamContext): StoreError {
   const what =
     options.historyRetentionMs > 0

@@ -1,4 +1,4 @@
-// A table as it was at a version. Its pages and point reads are those of the table, on records as of then.
+// A table at a version. Its pages and point reads are those of the table, on the records of that version.
 import { sameBytes } from '../../base/bytes.js'
 import { type DisposableIterator, disposable } from '../../base/disposable.js'
 import { checkNotAborted } from '../../base/signals.js'
@@ -36,14 +36,14 @@ import type { Page, PageRequest, ReadOptions, ReadResult, RowWithId } from '../t
 import type { ReadJsonResult } from '../types/store-types.js'
 import { findPast, type Past, recordVersion } from './past-generation.js'
 
-/** Rows that a scan reads at once. */
+/** Rows that a scan reads together. */
 const SCAN_ROWS = 1_000
 
 export class TableAtVersion implements PastTable {
   readonly version: number
   readonly #place: () => TablePlace
 
-  /** @param place - Throws what is wrong with the ID of the table. */
+  /** @param place - Throws if the ID of the table is invalid. */
   constructor(place: () => TablePlace, version: number) {
     this.version = version
     this.#place = place
@@ -147,7 +147,7 @@ export class TableAtVersion implements PastTable {
   }
 }
 
-/** As `choosePage`, of a version. @throws {StoreError} HISTORY_GONE, CONTINUATION_INVALID */
+/** Selects a page of a version. @throws {StoreError} HISTORY_GONE, CONTINUATION_INVALID */
 export async function choosePastPage(
   place: TablePlace,
   version: number,

@@ -1,6 +1,6 @@
-// A view of the records of a table as of an earlier version: rows that were changed since are as they were then, and rows
-// that were added since are deleted ones. All other records are those of the view: what they say of the rows of then
-// does not change.
+// A view of the records of a table at an earlier version. Rows changed since have their earlier form, and rows added
+// since count as deleted. All other records are those of the underlying view, because what they say of the earlier
+// rows does not change.
 
 import type { Awaitable } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
@@ -14,17 +14,17 @@ import type { KvScan, KvView } from '../../kv/kv.js'
 import { positionAfter } from '../read/record-scan.js'
 import { comparePositions } from './generation-end.js'
 
-/** Records of one query for rows before their changes, and bytes of them, at most. */
+/** Most records of one query for earlier forms of rows, and most bytes. */
 const BEFORE_COUNT = 500
 const BEFORE_BYTES = 1024 * 1024
 
-/** What is seen of a table. */
+/** The part of a table that is seen. */
 export type PastScope = Readonly<{
   table: TableKey
   version: number
-  /** Behind the last row that there was. */
+  /** The position after the last row at that version. */
   end: Position
-  /** Rows of the extent of `end` that were added since, while it is not open any more. */
+  /** Rows of the extent of `end` that were added since, if it has been closed. */
   hiddenRows: number
 }>
 
@@ -73,7 +73,7 @@ export class PastView implements KvView {
     return found
   }
 
-  /** Row records as of then, in order. */
+  /** The row records of that version, in order. */
   async *#rows(
     scan: KvScan,
     first: Position,
@@ -94,7 +94,7 @@ export class PastView implements KvView {
   }
 
   async *#now(scan: KvScan): AsyncGenerator<readonly [Position, Bytes], void> {
-    const { bytesMax: _, ...whole } = scan // It may end a scan early, which looks like the end of the range.
+    const { bytesMax: _, ...whole } = scan // It can end a scan early, like the end of the range.
     let { start } = scan
     for (;;) {
       const entries = await this.#view.scan({ ...whole, start })
@@ -105,7 +105,7 @@ export class PastView implements KvView {
     }
   }
 
-  /** Of each row, the first record of a change after the version. */
+  /** For each row, its first record of a change after the version. */
   async *#before(
     first: Position,
     limit: Position,
@@ -131,12 +131,12 @@ export class PastView implements KvView {
   }
 }
 
-/** A row that there was not yet. */
+/** The record of a row that was added since. */
 const ADDED_SINCE: Bytes = encodeRowRecord({ version: 0, schemaNumber: 0, text: null })
 
 type Rows = AsyncGenerator<readonly [Position, Bytes], void>
 
-/** The rows of both in order; of a row that is in both, that of `over`. */
+/** The rows of both in order. Of a row in both, that of `over`. */
 async function* merged(under: Rows, over: Rows): Rows {
   let [low, high] = [await under.next(), await over.next()]
   for (;;) {

@@ -1,7 +1,7 @@
-// What a commit adds to the history of its table: what it changes, and the rows as they were before.
+// What a commit adds to the history of its table: the positions that it changes, and the earlier forms of the rows.
 //
-// Invariant: it is derived from what is committed, not told by the operation: the records that are put over rows, and the
-// generations before and after. So no operation can forget a row.
+// Invariant: it is derived from what is committed: the records put over rows, and the generations before and after.
+// The operation reports nothing, so it can forget no row.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import {
   changeKey,
@@ -31,15 +31,15 @@ import { comparePositions, endOf } from './generation-end.js'
 
 type Put = readonly [key: Bytes, value: Bytes]
 
-/** Rows of extents that one change writes anew and that the history keeps, at most: they are in its commit. */
+/** Most rows of rewritten extents that one change keeps in the history: they are in its commit. */
 const REWRITTEN_ROWS_MAX = 20_000
 
-/** The part of a change that its history follows from. */
+/** The part of a change that determines its history. */
 type PutChange = Pick<Change, 'next' | 'puts'>
 
 type HistoryContext = RowSources & Readonly<{ options: Pick<ResolvedOptions, 'clock'> }>
 
-/** What is put with a change of a table. @param before - The head that the change was planned on. */
+/** The records of a change's history. @param before - The head that the change was planned on. */
 export async function planHistory(
   context: HistoryContext,
   table: TableKey,
@@ -48,13 +48,13 @@ export async function planHistory(
   read: ReadRecord,
 ): Promise<readonly Put[]> {
   const { version, generation } = before
-  if (change.next === null) return [] // With the table its history goes.
+  if (change.next === null) return [] // The history ends with the table.
   const rewritten = await rowsOfRewritten(context, table, before, change, read)
   if (rewritten === null) return []
   const end = endOf(generation)
   const changed: Position[] = []
   const removed: Position[] = []
-  const neverSeen: Position[] = [] // Added and removed by this very commit.
+  const neverSeen: Position[] = [] // Added and removed by this commit.
   const puts: Put[] = []
   for (const [key, value] of change.puts) {
     if (key[0] !== KEY_SPACE.row || !sameBytes(tableOfKey(key), table)) continue
@@ -93,7 +93,7 @@ function sortedRuns(positions: Position[]): readonly SlotRun[] {
   return runsOfPositions(positions.sort(comparePositions))
 }
 
-/** The record of a row as it is before a change. */
+/** The record of a row before a change. */
 async function recordBeforeChange(
   context: HistoryContext,
   { generation }: TableHead,
@@ -108,8 +108,8 @@ async function recordBeforeChange(
 type ChangedRows = Readonly<{ changed: Position[]; removed: Position[] }>
 
 /**
- * Rows of extents that a change writes anew, as a merge does. Their segments say which rows it changed.
- * @returns null: there are too many. Such a change has no record: the history begins anew with it.
+ * The rows of extents that a change rewrites, as a merge does. Their segments tell which rows it changed.
+ * @returns null: there are too many. Then the change has no record, and the history begins anew with it.
  */
 async function rowsOfRewritten(
   context: HistoryContext,
@@ -141,7 +141,10 @@ async function rowsOfRewritten(
 
 type Rewritten = Readonly<{ extent: number; before: ExtentEntry; after: ExtentEntry }>
 
-/** An extent of row records that loses all its rows has no segment before and none after, but it counts as compacted. */
+/**
+ * Whether an extent stays. An extent of row records that loses all its rows has no segment before or after, but then
+ * counts as compacted.
+ */
 function isSameExtent(before: ExtentEntry, after: ExtentEntry): boolean {
   return before.segment?.object === after.segment?.object && before.compacted === after.compacted
 }

@@ -28,7 +28,7 @@ export function loggedChange(
   change: Change,
 ): Change {
   const { next, operation, receipt = null } = change
-  if (next === null) return change // With the table its log goes.
+  if (next === null) return change // The log ends with the table.
   const version = (before?.version ?? 0) + 1
   const entry = encodeLogEntry({
     operation,
@@ -41,7 +41,7 @@ export function loggedChange(
   })
   const over = version - LOG_ENTRIES_MAX
   const isFull = over > 0 && options.historyRetentionMs === 0
-  // Not a spread of the change, which takes V8 of Node 20 as long as the whole entry.
+  // No spread of the change: in V8 of Node 20 that takes as long as the whole entry.
   return {
     next,
     checks: change.checks ?? [],
@@ -52,8 +52,7 @@ export function loggedChange(
 }
 
 /**
- * The rows that a change adds, changes and removes, from what is committed; of extents that it rewrites nothing is
- * seen.
+ * The rows that a change adds, changes and removes, by its records. These do not show the rows of rewritten extents.
  */
 function countChangedRows(
   table: TableKey,
@@ -69,7 +68,7 @@ function countChangedRows(
   let [changed, removed] = [0, 0]
   for (const [key, value] of puts) {
     if (key[0] !== KEY_SPACE.row || !startsWith(key, 1, key.length, table)) continue
-    if (comparePositions(decodeRowKey(key), end) >= 0) continue // Added by this very commit.
+    if (comparePositions(decodeRowKey(key), end) >= 0) continue // Added by this commit.
     if (isTombstone(value)) removed++
     else changed++
   }

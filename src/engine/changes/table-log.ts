@@ -1,4 +1,4 @@
-// The log of a table, as callers see it.
+// The log of a table for callers.
 import type { Bytes } from '../../base/bytes.js'
 import type { TableKey } from '../../format/keys.js'
 import {
@@ -13,12 +13,12 @@ import { versionBase } from '../context/public-versions.js'
 import type { TeamContext } from '../context/store-context.js'
 import type { ChangeEntry } from '../types/history-types.js'
 
-/** @param version - As callers know it, under the version base of the entry's time. */
+/** @param version - A public version, under the version base of the entry's time. */
 type FoundEntry = Readonly<{ version: number; entry: LogEntry }>
 
 /**
- * The entry of a version, as callers know it: under the version base of that time, or under the one of now.
- * @returns null: none is kept
+ * The entry of a public version, under the version base of its time or the current one.
+ * @returns null: there is none
  */
 export async function findEntry(
   team: TeamContext,
@@ -33,7 +33,7 @@ export async function findEntry(
   return (await findByTime(view, table, version)) ?? ofNow
 }
 
-/** Versions under the bases of their times ascend as those of the records do. */
+/** Public versions, under the bases of their times, ascend like those of the records. */
 async function findByTime(
   view: KvView,
   table: TableKey,
@@ -51,13 +51,13 @@ async function findByTime(
   return null
 }
 
-/** @param version - Of the records. */
+/** @param version - A version of the records. */
 function found(version: number, bytes: Bytes): FoundEntry {
   const entry = decodeLogEntry(bytes)
   return { version: version + entry.base, entry }
 }
 
-/** @param version - As callers know it. */
+/** @param version - A public version. */
 export function toChangeEntry({ version, entry }: FoundEntry): ChangeEntry {
   const { operation, at, counts, author, note } = entry
   return {

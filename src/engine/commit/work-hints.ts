@@ -73,8 +73,8 @@ function hintOfExtent(table: TableKey, extent: number, version: number): readonl
 }
 
 /**
- * Hints of a commit that overwrites the rows of a table or changes its schema. @param version - The version that it
- * makes.
+ * Hints of a commit that overwrites the rows of a table or changes its schema.
+ * @param version - The version that it makes.
  */
 export function hintOfTable({ kv }: HintContext, table: TableKey, version: number): Puts {
   if (!kv.shared) return NO_PUTS
@@ -82,7 +82,8 @@ export function hintOfTable({ kv }: HintContext, table: TableKey, version: numbe
 }
 
 /**
- * Hints of a commit that puts entries with new segments. @param version - The version that the commit makes or keeps.
+ * Hints of a commit that puts entries with new segments.
+ * @param version - The version that the commit makes or keeps.
  */
 export function hintOfSegments(
   { kv, options }: HintContext,

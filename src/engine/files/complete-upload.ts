@@ -124,7 +124,7 @@ async function decide(
 
 /**
  * Copies the object that a client put at a presigned URL, because the object can change while the URL is valid, and
- * has no digest yet. null: nothing was put yet, or the upload has no presigned URL.
+ * has no digest. null: nothing was put yet, or the upload has no presigned URL.
  */
 async function copyPresigned(
   context: TeamContext,

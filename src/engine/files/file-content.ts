@@ -36,7 +36,7 @@ export type ContentRules = Readonly<{
 }>
 
 /**
- * Stores content as a new object, which is pending: name it in a commit and settle it, or give it up.
+ * Stores content as a new object, which is pending: the caller names it in a commit, or abandons it.
  * @throws {StoreError} FILE_TOO_LARGE, CONTENT_LENGTH_MISMATCH, CHECKSUM_MISMATCH, or the error of
  *   the content; then nothing is stored
  */
@@ -82,7 +82,7 @@ export async function deleteEarly(context: StoreContext, ids: readonly ObjectId[
   const { kv, objects } = context
   try {
     if ((await readInUse(context)).isHeld) return
-    await kv.flush?.() // A power cut must not bring back a record that names one.
+    await kv.flush?.() // A power failure must not restore a record that names one.
     await objects.delete(ids)
   } catch {
     // Garbage collection tries again.
@@ -150,7 +150,7 @@ export async function* contentPieces(content: FileContent): AsyncGenerator<Bytes
   else for await (const piece of iterable(content)) yield* slices(checkContentPiece(piece))
 }
 
-/** Bytes that are hashed between two yields to the event loop, at most. */
+/** Most bytes that are hashed between two yields to the event loop. */
 const SLICE_BYTES_MAX = 1024 * 1024
 
 function* slices(bytes: Bytes): Generator<Bytes, void> {
@@ -257,7 +257,7 @@ export async function checkContent(
   onRead: (count: number) => void,
 ): Promise<Problem | null> {
   const { object, bytes, sha256 } = content
-  // One byte beyond the recorded length: an object that is longer is damaged.
+  // One byte beyond the recorded length: a longer object is damaged.
   const stored = storedBytes(content)
   const last = Math.max(0, stored - 1)
   const tail = await objects.get(object, { start: last, limit: stored + 1 })

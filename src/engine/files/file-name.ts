@@ -5,17 +5,17 @@
 // - 1 to 255 bytes of well-formed UTF-8 in NFC, and cleaning it again changes nothing.
 // - No separator, no character that a common file system refuses, no control character, no character that changes the
 //   text direction or is invisible, no space or dot at the end.
-// - Not the name of a device of Windows, also with an extension.
+// - Not the name of a Windows device, with or without an extension.
 import { utf8 } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
 
-/** Characters (code points) of a name from a client, at most. */
+/** Most characters (code points) of a name from a client. */
 const FILE_NAME_CHARS_MAX = 255
 
 /** The limit of common file systems. */
 const FILE_NAME_BYTES_MAX = 255
 
-/** The name of a file without one. */
+/** The name of a file that has none. */
 const NAMELESS = 'file'
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR if the name is not a string, is empty or is too long. */
@@ -31,7 +31,7 @@ export function checkFileName(given: unknown): string {
   )
 }
 
-/** What joins characters, and what selects how one looks. */
+/** Characters that join others, and characters that select the appearance of another. */
 const JOINER = /\u200c|\u200d/
 const SELECTOR = /\ufe0e|\ufe0f/
 
@@ -45,8 +45,8 @@ const UNSEEN = new RegExp(
 )
 
 /**
- * Joiners that join nothing, and selectors that select nothing: they are kept within an emoji, and joiners between letters
- * of scripts without cases, which need them.
+ * Joiners that join nothing, and selectors that select nothing. They are allowed within an emoji; joiners also
+ * between letters of scripts without cases, which need them.
  */
 const UNJOINED = new RegExp(
   [
@@ -59,20 +59,20 @@ const UNJOINED = new RegExp(
 const LONE_SURROGATE = /\p{Surrogate}/gu
 const REFUSED_BY_FILE_SYSTEMS = /[<>:"/\\|?*]/g
 
-/** Makes a clean name of any text, including unchecked text of a source. */
+/** Makes a clean name of any text, including the unchecked text of a source. */
 export function cleanFileName(given: string): string {
   const seen = lastSegment(given).replace(LONE_SURROGATE, '_').replace(UNSEEN, '')
   const visible = seen.replace(UNJOINED, '')
-  // Composed before letters are replaced: `<` and a stroke over it are one character that may stay.
+  // Composed before letters are replaced: `<` with a combining stroke is one character, which may stay.
   const replaced = visible.normalize('NFC').replace(REFUSED_BY_FILE_SYSTEMS, '_')
   const name = cutName(replaced.trimStart())
   return renameDevice(name) || NAMELESS
 }
 
-/** Characters of a name that are read, at most, besides its extension; far more than are kept. */
+/** Most characters of a name that are read, besides its extension; far more than are kept. */
 const SEGMENT_CHARS_READ_MAX = 4_096
 
-/** The last part of a path with either slash that is not empty. */
+/** The last non-empty part of a path, with either kind of slash. */
 function lastSegment(path: string): string {
   const segments = path.split(/[/\\]/)
   const segment = segments.findLast((part) => part !== '') ?? ''
@@ -96,7 +96,7 @@ function cutName(name: string): string {
   return trimEnd(characters.join('') + extension)
 }
 
-/** An extension as real ones are: a short word of ASCII. */
+/** An extension, if it looks like one: a short ASCII word. */
 function extensionOf(name: string): string {
   return /\.[A-Za-z0-9]{1,16}$/.exec(name)?.[0] ?? ''
 }

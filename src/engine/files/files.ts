@@ -164,7 +164,7 @@ export class TeamFiles implements Files {
     return name && alias && sameBytes(name.alias, alias) ? name : null
   }
 
-  /** Stores a file under a new claim; `bytesMax` is the largest size that the current limits allow. */
+  /** Stores a file under a new claim. `bytesMax`: the largest size that the current limits allow. */
   async #claiming<T>(store: (claim: Claim, bytesMax: number) => Promise<T>): Promise<T> {
     const claim = this.#team.claims.open(this.#team)
     try {
@@ -207,7 +207,7 @@ export class TeamFiles implements Files {
   }
 }
 
-/** Takes the name and the type that a source gives for its file if they are valid. */
+/** The name and type that a source gives for its file, if they are valid. */
 function namesOfSource(
   { fileName, contentType, url }: FetchedSource,
   given: Readonly<{ fileName: string | undefined; contentType: string | undefined }>,

@@ -1,4 +1,4 @@
-// What a team has of files: those that are stored, and the uploads that are open.
+// Lists the stored files and the open uploads of a team.
 import { shown } from '../../base/options.js'
 import { StoreError } from '../../base/store-error.js'
 import { parseFileId, renderUploadId } from '../../format/file-id.js'
@@ -13,14 +13,14 @@ import { endOfUpload } from '../limits/upload-life.js'
 import type { FilesPage, FilesPageRequest, UploadEntry } from '../types/file-types.js'
 import { storedFile } from './stored-file.js'
 
-/** Files of a page: by default, and at most. */
+/** Files of a page: the default, and the most. */
 const PAGE_FILES = 100
 export const PAGE_FILES_MAX = 1_000
 
-/** Uploads of a list, at most. */
+/** Most uploads of a list. */
 const UPLOADS_MAX = 1_000
 
-/** The files in the order of their IDs. */
+/** Files ordered by ID. */
 export async function listFiles(team: TeamContext, request: FilesPageRequest): Promise<FilesPage> {
   checkArguments('list', request, ['limit', 'continuation'])
   const limit = checkLimit(request.limit)
@@ -47,7 +47,7 @@ function checkLimit(given: unknown = PAGE_FILES): number {
   )
 }
 
-/** A continuation is the ID of the last file of the page before. */
+/** A continuation is the ID of the last file of the previous page. */
 function rangeAfter(continuation: string | undefined): KeyRange {
   if (continuation === undefined) return FILES_RANGE
   const name = typeof continuation === 'string' ? parseFileId(continuation) : null
@@ -58,7 +58,7 @@ function rangeAfter(continuation: string | undefined): KeyRange {
   )
 }
 
-/** The uploads that wait for their bytes or their completion, the newest first. */
+/** The uploads that wait for their bytes or their completion, newest first. */
 export async function listOpenUploads(team: TeamContext): Promise<readonly UploadEntry[]> {
   const alias = await team.aliases.find(team.teamId)
   if (alias === null) return []

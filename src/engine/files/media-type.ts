@@ -1,8 +1,8 @@
 // Parses media types (RFC 9110, 8.3.1). There is one grammar with two readings, which differ in white space and
 // repetition only.
 //
-// `strict`, for the types of files, which are stored and sent to browsers: what browsers, proxies and frameworks
-// read differently is refused.
+// `strict`, for the types of files, which are stored and sent to browsers: a type that browsers, proxies and
+// frameworks read differently is refused.
 // - Names as RFC 6838 registers them; no wildcards. ASCII only: no tab, no line break, no other control.
 // - Spaces only around a semicolon, never at the ends. No empty parameter, no parameter twice.
 // - A value is a token or a quoted string, whole: nothing stands beside it.
@@ -15,15 +15,15 @@ export type MediaType = Readonly<{
   /** Type and subtype, in lower case. */
   essence: string
   /**
-   * The one spelling of the whole: names and charsets in lower case, parameters in order of their names,
-   * quotes only where they must be. Two media types mean the same if and only if these are equal.
+   * The canonical spelling: names and charsets in lower case, parameters ordered by name, quotes only where needed.
+   * Two media types are equivalent if and only if these are equal.
    */
   canonical: string
   /** Values by the names of their parameters in lower case, without quotes. */
   parameters: ReadonlyMap<string, string>
 }>
 
-/** UTF-16 units of a media type, at most, also in its canonical spelling. */
+/** Most UTF-16 units of a media type, including its canonical spelling. */
 const MEDIA_TYPE_CHARS_MAX = 255
 
 const ESSENCE = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}\/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}/
@@ -41,7 +41,7 @@ const PARAMETER = {
 /** How a media type is read: see the head of this file. */
 export type MediaTypeReading = keyof typeof PARAMETER
 
-/** Reads a media type, of a file (`strict`) or of a body (`lenient`); undefined when the text is not one. */
+/** Parses a media type, of a file (`strict`) or of a body (`lenient`); undefined: the text is not one. */
 export function parseMediaType(
   text: string,
   reading: MediaTypeReading = 'strict',
@@ -58,7 +58,7 @@ export function parseMediaType(
   return canonical.length > MEDIA_TYPE_CHARS_MAX ? undefined : { essence, canonical, parameters }
 }
 
-/** Parameters by their names in lower case; undefined when the text from `start` on is not a list of them. */
+/** Parameters by their names in lower case; undefined: the text from `start` on is not a list of parameters. */
 function parseParameters(
   text: string,
   start: number,
@@ -85,7 +85,7 @@ function isSameParameter(name: string, left: string, right: string): boolean {
   return comparable(name, left) === comparable(name, right)
 }
 
-/** A value in its one spelling: charsets are compared without case. */
+/** A value in its canonical spelling: charsets are compared without case. */
 function comparable(name: string, value: string): string {
   return name === 'charset' ? value.toLowerCase() : value
 }

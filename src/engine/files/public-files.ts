@@ -1,4 +1,4 @@
-// Operations on files that need no key.
+// Operations on files that need no API key.
 import { parseFileId } from '../../format/file-id.js'
 import { checkText } from '../arguments/arguments.js'
 import type { StoreContext } from '../context/store-context.js'

@@ -2,8 +2,8 @@
 //
 // Invariants:
 // - The signed text comes from the upload's record and the key, never from the request. So a location is valid if and
-//   only if it is, byte for byte, the one that this store would render now for this record. Omissions, additions,
-//   duplicates, another order and another encoding are refused.
+//   only if this store would now render it for this record, byte for byte. Omissions, additions, duplicates, another
+//   order and another encoding are refused.
 // - The time of the comparison reveals nothing about a signature.
 import { type Bytes, toBase64Url, utf8 } from '../../base/bytes.js'
 import { hmacSha256, sameSecret } from '../../base/platform.js'
@@ -26,7 +26,7 @@ export function keyIdOfQuery(query: string): number | null {
   return keyId === undefined ? null : Number(keyId)
 }
 
-/** Whether a query is the one that this key signed for this upload. */
+/** Whether this key signed a query for this upload. */
 export function isSigned(
   query: string,
   key: SigningKey,

@@ -199,7 +199,7 @@ async function commitReceived(
   })
 }
 
-/** Where to look when the upload has ended. */
+/** The hint for when the upload ends. */
 function hintOfEnd(
   context: StoreContext,
   key: FileKey,

@@ -1,4 +1,4 @@
-// What groups of rows show of a column: the sum of its cells, the least or the greatest one. Groups are numbered from 0.
+// Aggregates of a column per group of rows: the sum, the least or the greatest cell. Groups are numbered from 0.
 import { type Bytes, NO_BYTES, utf8 } from '../../base/bytes.js'
 import { dataError } from '../../base/data-error.js'
 import { sliceText } from '../../base/platform.js'
@@ -8,9 +8,9 @@ import type { Comparison } from './condition.js'
 import { ExactSum, SUM_PLACES_MAX } from './exact-sum.js'
 
 export interface Aggregate {
-  /** Adds the cell of a row of a group. @returns how many bytes more are kept. @throws {StoreError} */
+  /** Adds the cell of a row to a group. @returns how many more bytes are held. @throws {StoreError} */
   add(group: number, bytes: Bytes, from: number, to: number): number
-  /** A token of JSON. */
+  /** The result of a group, as a JSON token. */
   render(group: number): string
 }
 
@@ -40,7 +40,7 @@ export class Sums implements Aggregate {
 /** A value that was read from a token. */
 type Ordered<Reader> = { orderTo(other: Reader): number }
 
-/** The least cells, or the greatest ones; of equal ones the first. */
+/** The least or greatest cells; of equal ones, the first. */
 class Extremes<Reader extends Ordered<Reader>> implements Aggregate {
   readonly #create: () => Reader
   readonly #read: (reader: Reader, bytes: Bytes, from: number, to: number) => boolean
@@ -64,7 +64,7 @@ class Extremes<Reader extends Ordered<Reader>> implements Aggregate {
     if (!this.#read(next, bytes, from, to)) return 0
     const best = this.#best[group]
     if (best !== undefined && this.#sign * next.orderTo(best.reader) >= 0) return 0
-    const token = bytes.slice(from, to) // The frame is not kept.
+    const token = bytes.slice(from, to) // A copy, because the frame is not kept.
     this.#read(next, token, 0, token.length)
     this.#best[group] = { reader: next, token }
     this.#next = best?.reader ?? this.#create()
@@ -77,7 +77,7 @@ class Extremes<Reader extends Ordered<Reader>> implements Aggregate {
   }
 }
 
-/** undefined: values that are compared so have no least and greatest one here. */
+/** undefined: values with this comparison have no least or greatest one here. */
 export function extremesOf(comparison: Comparison, isGreatest: boolean): Aggregate | undefined {
   switch (comparison) {
     case 'number':
@@ -103,7 +103,7 @@ function readTime(reader: MomentReader, bytes: Bytes, from: number, to: number):
   return reader.readTime(text, 0, text.length)
 }
 
-/** Reads a token of a date, with a time or without. */
+/** Reads the token of a date, with or without a time. */
 function readDateTime(reader: MomentReader, bytes: Bytes, from: number, to: number): boolean {
   if (reader.readDateTime(bytes, from + 1, to - 1)) return true
   const text = unescaped(bytes, from, to)

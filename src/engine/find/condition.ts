@@ -1,14 +1,14 @@
 // A checked condition on rows.
 import type { Fold } from '../../base/fold-case.js'
 
-/** How values of a kind are compared. Arrays compare their elements so. */
+/** How values of a kind are compared. The elements of arrays are compared in the same way. */
 export type Comparison = 'text' | 'number' | 'boolean' | 'date' | 'time' | 'dateTime' | 'duration'
 
 export type Order = 'gt' | 'gte' | 'lt' | 'lte'
 
 /**
  * A test of one cell. Values are number tokens, `true` and `false`, or text, depending on the comparison. With `fold`
- * they are folded, as the text of the cell is before it is compared.
+ * they are folded, as is the text of the cell before the comparison.
  */
 export type CellTest =
   | Readonly<{ test: 'in' | 'has'; comparison: Comparison; values: readonly string[]; fold?: Fold }>
@@ -16,7 +16,7 @@ export type CellTest =
   | Readonly<{ test: 'startsWith' | 'contains'; text: string; fold?: Fold }>
   | Readonly<{ test: 'isEmpty' }>
 
-/** A checked condition. `all` and `any` of none are true and false. */
+/** A checked condition. `all` of no conditions is true, `any` of none is false. */
 export type Condition =
   | Readonly<{ op: 'all' | 'any'; conditions: readonly Condition[] }>
   | Readonly<{ op: 'not'; condition: Condition }>
@@ -29,7 +29,7 @@ export function columnsOf(condition: Condition): Set<string> {
   return new Set(condition.conditions.flatMap((part) => [...columnsOf(part)]))
 }
 
-/** How many values a condition compares cells to; a test without one counts as one. */
+/** How many values a condition compares cells with. A test without a value counts as one. */
 export function valueCountOf(condition: Condition): number {
   if (condition.op === 'cell') return 'values' in condition ? condition.values.length : 1
   if (condition.op === 'not') return valueCountOf(condition.condition)
@@ -41,7 +41,7 @@ export function matchesAll(condition: Condition | null): boolean {
   return condition === null || verdictOf(condition) === true
 }
 
-/** Whether rows match, where that is the same for all of them; undefined: it depends on their cells. */
+/** The result for all rows; undefined: it depends on their cells. */
 function verdictOf(condition: Condition): boolean | undefined {
   if (condition.op === 'cell') {
     return 'values' in condition && condition.values.length === 0 ? false : undefined

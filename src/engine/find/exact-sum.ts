@@ -4,18 +4,18 @@ import type { Bytes } from '../../base/bytes.js'
 import { sliceText } from '../../base/platform.js'
 import { longDecimal } from '../../schema/decimal.js'
 
-/** Bytes of a token without a sign whose digits are surely a safe integer, with and without a point. */
+/** Most bytes of an unsigned token whose digits are certainly a safe integer, with or without a point. */
 const SHORT_BYTES = 15
 
 const POWERS = Object.freeze(Array.from({ length: SHORT_BYTES + 1 }, (_, power) => 10 ** power))
 
-/** Half of the safe integers: the sum of two of these is exact, or is seen not to be safe. */
+/** Half of the safe integers: the sum of two of these is exact, or recognisable as unsafe. */
 const UNITS_MAX = 2 ** 52
 
-/** Digits on each side of the point that a sum has, at most: a double has no more. */
+/** Most digits of a sum on each side of the point. A double has no more. */
 export const SUM_PLACES_MAX = 400
 
-/** `units` / 10 ** `places` in a number while it is safe, and `large` / 10 ** `largePlaces` beside it. */
+/** The sum of `units` / 10 ** `places`, a number while it is safe, and `large` / 10 ** `largePlaces`. */
 export class ExactSum {
   #isEmpty = true
   #units = 0
@@ -23,7 +23,7 @@ export class ExactSum {
   #large = 0n
   #largePlaces = 0
 
-  /** Adds a number. @returns false: it has digits at more places than `SUM_PLACES_MAX`, and was not added. */
+  /** Adds a number. @returns false: it has digits beyond `SUM_PLACES_MAX` places, and was not added */
   add(bytes: Bytes, from: number, to: number): boolean {
     const isNegative = bytes[from] === MINUS
     const start = isNegative ? from + 1 : from
@@ -86,7 +86,7 @@ export class ExactSum {
     this.#large += difference < 0 ? value * power : value
   }
 
-  /** The sum without an exponent, with as many decimals as the number that has most; null: nothing was added. */
+  /** The sum without an exponent, with as many decimals as the number with the most; null: nothing was added. */
   text(): string | null {
     if (this.#isEmpty) return null
     this.#carry()
@@ -99,7 +99,7 @@ export class ExactSum {
   }
 }
 
-/** Decimals of a number without its exponent, zeros at its end as well. */
+/** Decimals of a number before its exponent applies, including trailing zeros. */
 function decimalsOf(token: string): number {
   const [, fraction = '', exponent = '0'] = /(?:\.([0-9]+))?(?:e(.+))?$/i.exec(token) ?? []
   return Math.min(Math.max(fraction.length - Number(exponent), 0), SUM_PLACES_MAX)

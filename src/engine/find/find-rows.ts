@@ -1,9 +1,9 @@
-// Pages of the rows that match, and their number.
+// Pages of matching rows, and their number.
 //
 // Invariants:
-// - A page sees one commit: its rows are chosen in one view, and then compared.
-// - A page looks at `WORK_ROWS_MAX` rows and makes `WORK_TESTS_MAX` tests at most, so its work is bounded whatever
-//   matches. A page with a continuation may have no row.
+// - A page sees one commit: its rows are selected in one view, and then compared.
+// - A page examines at most `WORK_ROWS_MAX` rows and makes at most `WORK_TESTS_MAX` tests, so its work is bounded
+//   whatever matches. A page with a continuation may have no rows.
 import { COMMA } from '../../base/ascii.js'
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import { type Bytes, NO_BYTES } from '../../base/bytes.js'
@@ -43,10 +43,10 @@ import { type SegmentTest, segmentTest } from './may-match.js'
 import { RowMatcher } from './row-matcher.js'
 import { parseWhere } from './where.js'
 
-/** Rows that one page looks at, at most. */
+/** Most rows that one page examines. */
 export const WORK_ROWS_MAX = 262_144
 
-/** Text of the rows of one page, in bytes, at most; a page has one row at least, if one matches. */
+/** Most text of the rows of one page, in bytes. A page has at least one row, if one matches. */
 export const PAGE_TEXT_BYTES_MAX = 1024 * 1024
 
 export type FindRequest = PageBounds &
@@ -57,7 +57,7 @@ export type FindRequest = PageBounds &
     pinned?: PageStart['pinned']
   }>
 
-/** A page of rows that match. @param view - As in `PageStart`. */
+/** A page of matching rows. @param view - See `PageStart`. */
 export async function findPage(
   place: TablePlace,
   request: FindRequest,
@@ -84,7 +84,7 @@ export async function findPage(
   return after === null ? page : { ...page, continuation: tokenAt(after) }
 }
 
-/** The version of a page that `findPage` would read: its request is checked, and no row is read. */
+/** The version of a page that `findPage` would read. Checks the request, and reads no row. */
 export async function pageVersion(
   place: TablePlace,
   request: PageBounds & FindBounds,
@@ -98,17 +98,17 @@ export async function pageVersion(
   return chosen.version
 }
 
-/** A plan has one row more than a page. */
+/** A plan has one more row than its page. */
 const NO_ROWS = -1
 
-/** A part of the rows of a table, of which the rows that match were counted. */
+/** The number of matching rows in a part of a table. */
 export type CountedRows = Readonly<{
   count: number
-  /** Where the rest begins; null: there is none. */
+  /** Where the rest begins; null: the table ends. */
   rest: Continuation | null
 }>
 
-/** Counts the rows that match, of as many as a page looks at. */
+/** Counts the matching rows, among as many as a page examines. */
 export async function countRows(
   place: TablePlace,
   start: Continuation,
@@ -123,13 +123,13 @@ export async function countRows(
   return { count: found.count, rest: restOf(start, plan, end) }
 }
 
-/** Groups of a part of the rows of a table; `rest` is as in `CountedRows`. */
+/** The groups of a part of a table. `rest`: see `CountedRows`. */
 export type FoundGroups = Readonly<{ groups: RowGroups; rest: Continuation | null }>
 
 /**
- * Adds the rows that match to groups, of as many as a page looks at.
- * @param groups - What was found before; null: it begins here.
- * @returns null: the columns are others than those with which the groups were begun.
+ * Adds matching rows to groups, among as many as a page examines.
+ * @param groups - The groups so far; null: none yet.
+ * @returns null: the columns have changed since the groups were begun.
  */
 export async function groupFound(
   place: TablePlace,
@@ -149,16 +149,16 @@ export async function groupFound(
   return { groups: found, rest: restOf(start, plan, end) }
 }
 
-/** Where the rows begin that a walk did not look at; null: there are none. */
+/** Where the unexamined rows begin; null: there are none. */
 function restOf(start: Continuation, plan: ChosenPage['plan'], end: WalkEnd): Continuation | null {
   const after = end ?? (plan.isEnd ? null : endOfPlan(plan))
   return after === null ? null : { ...start, position: after }
 }
 
 /**
- * Where a row is, by its number in the table; behind the last row if there are not so many.
- * @param start - Where the rows of a pinned generation begin; undefined: those of the table as it is now.
- * @param view - As in `PageStart`.
+ * The position of a row, by its number in the table; after the last row if there are too few.
+ * @param start - Where the rows of a pinned generation begin; undefined: the current rows of the table.
+ * @param view - See `PageStart`.
  */
 export async function startAtRow(
   place: TablePlace,
@@ -168,7 +168,7 @@ export async function startAtRow(
 ): Promise<Continuation | undefined> {
   let token = start
   for (let left = number; left > 0; ) {
-    const rows = Math.min(left, SKIPPED_ROWS_MAX) - 1 // A plan has one row more.
+    const rows = Math.min(left, SKIPPED_ROWS_MAX) - 1 // A plan has one more row.
     const { plan } = await choosePage(place, { token, rows, pinned: start?.generation, view })
     left -= plan.runs.reduce((count, { liveRows }) => count + liveRows, 0)
     token = { table: place.table, generation: plan.generation.nonce, position: endOfPlan(plan) }
@@ -177,7 +177,7 @@ export async function startAtRow(
   return token
 }
 
-/** Rows that are passed in one view, at most. */
+/** Most rows that are skipped in one view. */
 const SKIPPED_ROWS_MAX = 4_194_304
 
 function chooseRows(place: TablePlace, start: Omit<PageStart, 'rows'>): Promise<ChosenPage> {
@@ -187,7 +187,7 @@ function chooseRows(place: TablePlace, start: Omit<PageStart, 'rows'>): Promise<
 type Query = Pick<Wanted, 'matcher' | 'mayMatch' | 'segmentTests'> &
   Readonly<{ projection: Projection | null }>
 
-/** What a condition and columns ask for. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+/** Compiles a condition and columns. @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function compileQuery(
   team: TeamContext,
   schema: IndexedSchema | null,
@@ -195,7 +195,7 @@ export function compileQuery(
 ): Query {
   const known: IndexedSchema['columns'] = schema?.columns ?? new Map()
   const condition = parseWhere(where, known, search)
-  let test: SegmentTest | undefined // Compiled for the first segment that knows its values.
+  let test: SegmentTest | undefined // Compiled for the first segment with values.
   const mayHaveMatch: SegmentTest = (values) => {
     if (condition === null) return true
     test ??= segmentTest(condition)
@@ -209,14 +209,14 @@ export function compileQuery(
   }
 }
 
-/** Rows that are converted are not the values that their segment knows. */
+/** Whether a segment may have a matching row. The values of a segment do not apply to rows that are converted. */
 function segmentMayMatch(
   { segments, options }: TeamContext,
   test: SegmentTest,
   { extent, converts }: Run,
 ): Awaitable<boolean> {
   const ref = extent.entry?.segment ?? null
-  // Where a request is dear, only stores that write values look for them.
+  // Where requests are expensive, only stores that write value filters read them.
   if (ref === null || converts || (segments.isDear && !options.valueFilters)) return true
   return chain(segments.values(ref), (values) => values === null || test(values))
 }
@@ -281,12 +281,12 @@ export class PageRows implements FoundRows {
   }
 }
 
-/** Rows with some of their cells only, cut out of the bytes of their texts, in the order in which they were asked for. */
+/** Rows with some of their cells, cut out of the bytes of their texts, in the requested order. */
 class Projection {
   readonly #cells: RowCells
   #memory = NO_BYTES
 
-  /** @param columns - Their IDs, none twice. */
+  /** @param columns - Distinct column IDs. */
   constructor(columns: readonly string[]) {
     this.#cells = new RowCells(columns)
   }

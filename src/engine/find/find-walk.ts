@@ -1,5 +1,5 @@
-// Walks over the rows of a plan and gives those that match to a sink, frame by frame. Row records are looked at as the
-// rows of segments are, and rows that are converted as they are returned.
+// Walks over the rows of a plan and gives the matching ones to a sink, frame by frame. Row records are tested like
+// the rows of segments, and converted rows in the form in which they are returned.
 import type { Awaitable } from '../../base/awaitable.js'
 import { type Bytes, utf8 } from '../../base/bytes.js'
 import { checkNotAborted } from '../../base/signals.js'
@@ -20,48 +20,48 @@ import { WALK_AT_WILL, type WalkBounds } from '../segments/read-ahead.js'
 import type { RowRun } from '../segments/segment-opening.js'
 import type { RowMatcher } from './row-matcher.js'
 
-/** Takes the rows that match, in order. */
+/** Receives the matching rows, in order. */
 export interface FoundRows {
-  /** Takes rows of a frame. @returns how many: fewer than given if there is no room for more. */
+  /** Takes rows of a frame. @returns how many were taken: fewer than given if there is no more room */
   take(extent: Run['extent'], rows: FrameRows): number
-  /** Whether it takes no more. */
+  /** Whether the sink takes no more. */
   readonly isFull: boolean
 }
 
-/** What a walk looks for. */
+/** What a walk searches for. */
 export type Wanted = Readonly<{
   /** null: every row. */
   matcher: RowMatcher | null
   found: FoundRows
   signal: AbortSignal | undefined
-  /** What is ended by the signal, for the message. Default: search. */
+  /** What the signal aborts, for the message. Default: search. */
   what?: string
-  /** Leaves out segments that have no row which matches. Row records over them are looked at all the same. */
+  /** Whether a segment may have a matching row; otherwise the walk skips it. Row records over it are tested anyway. */
   mayMatch: (run: Run) => Awaitable<boolean>
-  /** Values that `mayMatch` looks for in a segment, at most. */
+  /** Most values that `mayMatch` looks up in a segment. */
   segmentTests: number
-  /** Default: as much is read ahead as is of use to a walk over all rows. */
+  /** Default: reads ahead as much as a walk over all rows can use. */
   bounds?: WalkBounds
-  /** The work that the sink has with each row, as that of so many bytes. Default: what `found` takes costs nothing. */
+  /** The work of the sink per row, in bytes. Default: `found` takes rows at no cost. */
   rowWork?: number
 }>
 
 /**
- * Where the sink took no more, or `WORK_TESTS_MAX` tests were made: the position of the next row. null: all rows of the
- * plan were looked at.
+ * The position of the next row, if the sink was full or `WORK_TESTS_MAX` tests were made. null: all rows of the plan
+ * were examined.
  */
 export type WalkEnd = Position | null
 
-/** Tests of cells that one walk makes, about, at most: some are below 5 ns. */
+/** Most tests of cells in one walk, approximately. A test may take less than 5 ns. */
 export const WORK_TESTS_MAX = 33_554_432
 
-/** Tests, or other work with rows, after which others may run. */
+/** Tests, or other work on rows, between pauses for other work. */
 const WORK_AT_ONCE = 32_768
 
-/** A value that is looked for in what a segment knows of a column takes as long as so many tests of cells. */
+/** Looking up a value in what a segment knows of a column takes as long as so many tests of cells. */
 const SEGMENT_TEST_COST = 16
 
-/** The work of a walk, counted where it is done. */
+/** Counts the work of a walk. */
 class WalkWork {
   readonly #slices: TimeSlices
   #tests = 0
@@ -70,13 +70,13 @@ class WalkWork {
     this.#slices = slices
   }
 
-  /** Notes that tests were made of some bytes. @returns whether `pause` is due. */
+  /** Counts tests of some bytes. @returns whether `pause` is due */
   spend(bytes: number, tests: number): boolean {
     this.#tests += tests
     return this.#slices.spend(bytes + tests)
   }
 
-  /** Whether no more tests are made. */
+  /** Whether the walk has made all the tests that it may. */
   get isDone(): boolean {
     return this.#tests >= WORK_TESTS_MAX
   }
@@ -86,13 +86,13 @@ class WalkWork {
   }
 }
 
-/** @param slot - In the run, or right behind it. */
+/** @param slot - A slot of the run, or the one right after it. */
 export function positionIn({ extent }: Run, slot: number): Position {
   const isBehind = slot >= extent.rowCount
   return isBehind ? { extent: extent.extent + 1, slot: 0 } : { extent: extent.extent, slot }
 }
 
-/** The segments of so many runs are judged, before their frames are read, at the same time. */
+/** Runs whose segments are judged together, before their frames are read. */
 const RUNS_AT_ONCE = 16
 
 export async function walkPlan(
@@ -130,7 +130,7 @@ function checkSearchGoesOn({ what = 'search', signal }: Wanted): void {
   checkNotAborted(what, signal)
 }
 
-/** What of a segment is read; null: nothing, as it has no row that matches, or there is none. */
+/** The part of a segment to read; null: there is no segment, or no row of it can match. */
 async function selectSegmentRun(
   { activity }: TeamContext,
   run: Run,
@@ -144,7 +144,7 @@ async function selectSegmentRun(
 
 type Reading = Readonly<{ run: Run; texts: Texts; wanted: Wanted; work: WalkWork }>
 
-/** Looks at row records alone. @returns the slot of the row that was not taken; null: none. */
+/** Tests row records alone. @returns the slot of the row that was not taken; null: none. */
 async function searchRecords({ run, texts, wanted, work }: Reading): Promise<number | null> {
   const tests = wanted.matcher?.tests ?? 0
   for (const [slot, record] of [...run.records].sort(([left], [right]) => left - right)) {
@@ -185,7 +185,7 @@ async function takeSegment(
   return null
 }
 
-/** The rows of frames, of each so many that little work is done at once. */
+/** Cuts the rows of frames into blocks, so that little work is done without a pause. */
 function* cutIntoBlocks(frames: readonly FrameRows[], rowWork: number): Generator<FrameRows, void> {
   const rows = Math.max(1, Math.floor(WORK_AT_ONCE / Math.max(1, rowWork)))
   for (const { frame, first: start, limit: end, slot } of frames) {
@@ -248,7 +248,7 @@ function* rowsBetween(first: number, limit: number): Generator<number, void> {
   for (let row = first; row < limit; row++) yield row
 }
 
-/** Looks at one row that is no row of a frame. @returns false: it matches, and was not taken. */
+/** Tests a row that is not in a frame. @returns false: it matches, and was not taken */
 function searchRowText(
   { matcher, found }: Wanted,
   { extent }: Run,

@@ -1,5 +1,5 @@
-// Many rows by their IDs, in one view. They are looked up in the order of their places, so rows of one frame come one
-// after the other, and the frame is read for the first and kept by the second.
+// Reads many rows by their IDs, in one view. They are looked up in the order of their positions. So the rows of a
+// frame are adjacent: the first reads the frame, and the second caches it.
 import type { Bytes } from '../../base/bytes.js'
 import { byteText } from '../../base/platform.js'
 import { parseRowId } from '../../format/row-id.js'
@@ -10,10 +10,13 @@ import type { TablePlace } from '../context/store-context.js'
 import { readHead } from '../read/generations.js'
 import { findRow, recordsOfRow } from '../read/row-lookup.js'
 
-/** Rows whose records are asked for in one query, where queries are round trips. */
+/** Rows whose records one query reads, where queries are round trips. */
 const ROWS_OF_A_QUERY = 256
 
-/** The rows with some IDs, in the order of the IDs; null where there is none. @throws {StoreError} TABLE_NOT_FOUND, DATA_CORRUPT */
+/**
+ * The rows with some IDs, in the order of the IDs; null where there is none.
+ * @throws {StoreError} TABLE_NOT_FOUND, DATA_CORRUPT
+ */
 export async function readRows(
   { team, table, tableId }: TablePlace,
   rowIds: readonly string[],
@@ -45,7 +48,7 @@ export async function readRows(
   return found
 }
 
-/** The indexes of IDs of rows, in the order of the places that they name. */
+/** The indexes of row IDs, in the order of the positions that the IDs name. */
 function indexesInOrder(rowIds: readonly string[]): number[] {
   const ids = rowIds.map(parseRowId)
   const order = ids.flatMap((id, index) => (id === null ? [] : [index]))

@@ -1,5 +1,5 @@
-// The groups of rows that have the same values in some columns: how many rows each has, and sums, least and greatest
-// values of other columns. One scan over one generation; the memory is bounded by what groups there may be.
+// Groups rows with the same values in some columns: counts the rows of each group, and computes sums, least and
+// greatest values of other columns. It is one scan over one generation; the limits of groups bound the memory.
 import { type Bytes, utf8 } from '../../base/bytes.js'
 import { dataError } from '../../base/data-error.js'
 import { shown } from '../../base/options.js'
@@ -17,23 +17,23 @@ import { GroupTable } from './group-table.js'
 import { ValueRanks } from './value-ranks.js'
 import { comparisonOf } from './where.js'
 
-/** Bytes of all values that groups show, at most. */
+/** Most bytes of all values of the groups. */
 const GROUPS_BYTES_MAX = 4 * 1024 * 1024
 
-/** The work with a row, and with each of its cells, as that of so many bytes. */
+/** The work on a row, and on each of its cells, in bytes. */
 const WORK_OF_CELL = 32
 
 type Columns = IndexedSchema['columns']
 
 type Group = { readonly number: number; readonly tokens: readonly (string | null)[]; count: number }
 
-/** A column that groups show more of than its values. */
+/** An aggregated column of the groups. */
 type Shown = Readonly<{ name: 'sum' | 'least' | 'greatest'; id: string; cell: number }> &
   Readonly<{ aggregate: Aggregate }>
 
 export class RowGroups implements FoundRows {
   readonly isFull = false
-  /** As `rowWork` of a walk. */
+  /** See `rowWork` of a walk. */
   readonly rowWork: number
   readonly #bounds: GroupsBounds
   readonly #ids: readonly string[]
@@ -64,7 +64,7 @@ export class RowGroups implements FoundRows {
     this.#table = new GroupTable(compared, (tokens) => this.#create(tokens))
   }
 
-  /** Whether these columns are compared as those with which the groups were begun. */
+  /** Whether these columns are still compared as when the groups were begun. */
   isOf(columns: Columns): boolean {
     return this.#ids.every((id, at) => columnComparison(columns, id) === this.#comparisons[at])
   }
@@ -101,7 +101,7 @@ export class RowGroups implements FoundRows {
     if (this.#bytes > GROUPS_BYTES_MAX) throw tooManyGroups(`${GROUPS_BYTES_MAX} bytes of values`)
   }
 
-  /** The groups as JSON, largest first. Without columns there is one, of all rows, even if there is no row. */
+  /** The groups as JSON, largest first. Without columns there is one group of all rows, even if there are no rows. */
   json(): string {
     const { by, limit } = this.#bounds
     const found = this.#table.groups
@@ -136,7 +136,7 @@ export class RowGroups implements FoundRows {
   }
 }
 
-/** By group: where its value of a column stands among those of the others. An empty cell is behind all values. */
+/** By group: the rank of its value of a column among those of the others. An empty cell comes after all values. */
 function ranksOf(
   groups: readonly Group[],
   column: number,
@@ -158,7 +158,7 @@ function ranksForm(comparison: Comparison | 'array'): 'text' | 'number' | 'time'
   return isOwn ? comparison : 'text'
 }
 
-/** A value as `ValueRanks` takes it: a text without quotes and escapes, or another token. */
+/** A value in the form for `ValueRanks`: a text without quotes and escapes, or another token. */
 function comparedBytes(comparison: Comparison | 'array', token: string | null): Bytes | null {
   if (token === null) return null
   return utf8(token.startsWith('"') && comparison !== 'number' ? String(JSON.parse(token)) : token)

@@ -1,5 +1,5 @@
-// Finds the group of a row by the values of some of its cells. Cells that are written alike are of one group, so a table
-// of hashes of their bytes answers most rows; of others the values are compared.
+// Finds the group of a row by the values of some cells. Cells with equal bytes belong to one group, so a hash table
+// of these bytes answers for most rows. For the others the values are compared.
 import { type Bytes, concatBytes } from '../../base/bytes.js'
 import { sliceText } from '../../base/platform.js'
 import type { RowCells } from '../../format/row-cells.js'
@@ -7,20 +7,20 @@ import { canonicalToken } from '../../format/row-values.js'
 import { MomentReader } from '../../schema/moments.js'
 import type { Comparison } from './condition.js'
 
-/** Ways to write the values of groups that are remembered, at most, and their bytes. */
+/** Most spellings of the values of groups that are remembered, and most bytes in them. */
 const WRITTEN_MAX = 16_384
 const WRITTEN_BYTES_MAX = 1_048_576
 
-/** Places of the table of hashes: a power of two, so that a quarter of them is taken at most. */
+/** Places of the hash table: a power of two, of which at most a quarter is occupied. */
 const PLACES = 4 * WRITTEN_MAX
 
-/** Places that are looked at for one row, at most: hashes may have been chosen to be the same. */
+/** Most places that are examined for one row: hashes may have been chosen to collide. */
 const PROBES_MAX = 16
 
 const FNV_START = 0x811c9dc5
 const FNV_PRIME = 0x01000193
 
-/** Stands behind each cell: no JSON has this byte. */
+/** The terminator of each cell: JSON never has this byte. */
 const END = 0
 const ENDING = Uint8Array.of(END)
 
@@ -29,15 +29,15 @@ export class GroupTable<Group> {
   readonly #columnCount: number
   readonly #create: (tokens: readonly (string | null)[]) => Group
   readonly #byValues = new Map<string, Group>()
-  /** By place: the number of what was written, from 1 on; 0: none. */
+  /** By place: the number of a spelling, from 1 on; 0: the place is free. */
   readonly #places = new Uint16Array(PLACES)
   readonly #written: Readonly<{ bytes: Bytes; group: Group }>[] = []
   #writtenBytes = 0
   readonly #moment = new MomentReader()
 
   /**
-   * @param comparisons - By column, which are the first of the cells.
-   * @param create - Makes a group of the tokens of its first row; null: the cell is empty.
+   * @param comparisons - The comparisons of the grouping columns, which are the first cells.
+   * @param create - Makes a group from the tokens of its first row; null: the cell is empty.
    */
   constructor(
     comparisons: readonly Comparison[],
@@ -52,7 +52,7 @@ export class GroupTable<Group> {
     return [...this.#byValues.values()]
   }
 
-  /** The group of the row that was read last. */
+  /** The group of the last row read. */
   of(bytes: Bytes, cells: RowCells): Group {
     const start = this.#hash(bytes, cells)
     for (let probe = 0; probe < PROBES_MAX; probe++) {
@@ -76,7 +76,7 @@ export class GroupTable<Group> {
     return hash ^ (hash >>> 15)
   }
 
-  /** Whether the cells are written so, each with `END` behind it. */
+  /** Whether the cells have these bytes, each followed by `END`. */
   #isWritten(written: Bytes, bytes: Bytes, { from, to }: RowCells): boolean {
     let length = 0
     for (let column = 0; column < this.#columnCount; column++) {
@@ -84,7 +84,7 @@ export class GroupTable<Group> {
       for (let at = from[column] ?? 0; at < end; at++) {
         if (written[length++] !== bytes[at]) return false
       }
-      length++ // Of as many bytes, `END` stands elsewhere only where a cell has another byte.
+      length++ // Of equally many bytes, an `END` elsewhere means that a cell differs.
     }
     return length === written.length
   }
@@ -116,7 +116,7 @@ export class GroupTable<Group> {
     return group
   }
 
-  /** A text that all tokens of a value have; of an empty cell it is empty. */
+  /** A text that is the same for all spellings of a value; empty for an empty cell. */
   #valueOf(token: string | null, comparison: Comparison | undefined): string {
     if (token === null) return ''
     if (comparison !== 'time' && comparison !== 'dateTime') return canonicalToken(token)
@@ -132,7 +132,7 @@ export class GroupTable<Group> {
   }
 }
 
-/** Of a text of ASCII, as times are. */
+/** The bytes of an ASCII text, such as a time. */
 function asBytes(text: string): Bytes {
   return Uint8Array.from(text, (char) => char.charCodeAt(0))
 }

@@ -1,7 +1,7 @@
-// Whether a segment may have a row that matches, by what it knows of its values. Only a segment whose rows read as they
-// are stored is asked.
+// Whether a segment may have a matching row, by what it knows of its values. Only for segments whose rows are served
+// as stored.
 //
-// Invariant: false is sure. What nothing is known of may match.
+// Invariant: false is certain. A segment without knowledge may match.
 import { type Bytes, utf8 } from '../../base/bytes.js'
 import { compareToBound } from '../../format/noted-column.js'
 import { columnKey, type KnownColumn, type SegmentValues } from '../../format/segment-values.js'
@@ -14,10 +14,10 @@ import type { CellTest, Comparison, Condition, Order } from './condition.js'
 /** Whether a segment with these values may have a row that matches. */
 export type SegmentTest = (values: SegmentValues) => boolean
 
-/** What is known of one column is asked. undefined: all of its cells are empty. */
+/** Tests what a segment knows of a column. undefined: all its cells are empty. */
 type ColumnTest = (column: KnownColumn | undefined) => boolean
 
-/** Compiles a condition once, as it is asked of many segments. */
+/** Compiles a condition once, for many segments. */
 export function segmentTest(condition: Condition): SegmentTest {
   switch (condition.op) {
     case 'all': {
@@ -56,7 +56,7 @@ function columnTest(cell: CellTest): ColumnTest {
 function filledTest(
   cell: Exclude<CellTest, { test: 'isEmpty' }>,
 ): (column: KnownColumn) => boolean {
-  if ('fold' in cell) return () => true // What is known is of texts as they are.
+  if ('fold' in cell) return () => true // Segments know unfolded texts only.
   switch (cell.test) {
     case 'in': {
       const values = cell.values.map((value) => new WantedValue(cell.comparison, value))
@@ -96,7 +96,7 @@ function begins(bytes: Bytes, start: Bytes): boolean {
 
 const DATE_BYTES = 10
 
-/** Days apart from which moments have the order of their dates, whatever their offsets. */
+/** Moments that are so many days apart have the order of their dates, whatever their offsets. */
 const DAYS_APART = 3
 const DAY_S = 86_400
 
@@ -104,10 +104,10 @@ const DAY_S = 86_400
 class WantedValue {
   readonly #comparison: Comparison
   readonly #bytes: Bytes
-  /** undefined: what is filtered has no hash of this value, such as that of a moment, as the hash is that of the text. */
+  /** undefined: filters have no hash of this value. Of a moment, for example, they hash the text. */
   readonly #hash: number | undefined
   readonly #number: Decimal | null
-  /** The day of a moment; null: it is no such value. */
+  /** The day of a moment; null: the value is not a moment. */
   readonly #day: MomentReader | null
 
   constructor(comparison: Comparison, value: string) {
@@ -130,7 +130,7 @@ class WantedValue {
     return this.#hash === undefined || filter === null || mayContain(filter, this.#hash)
   }
 
-  /** Whether a value may stand in an order to this one, by the least and the greatest value. */
+  /** Whether a value may be in an order to this one, by the least and greatest values of the segment. */
   mayBeOrdered({ bounds }: KnownColumn, order: Order): boolean {
     if (bounds === null) return true
     const isUp = order === 'gt' || order === 'gte'
@@ -149,13 +149,13 @@ class WantedValue {
     }
   }
 
-  /** The order of a bound and the value; undefined: unknown. */
+  /** The order of a bound relative to the value; undefined: unknown. */
   #orderOfBound(bound: Bytes, isNumber: boolean, isCut: boolean): number | undefined {
     if (isNumber) return this.#number?.orderOf(bound, 0, bound.length)
     const wanted = this.#bytes
     if (this.#comparison === 'text' || this.#comparison === 'date') {
       const order = compareToBound(bound, 0, bound.length, wanted)
-      // A greatest text that was cut may be greater than what begins as it does.
+      // A cut greatest text may stand for a greater one with the same beginning.
       return isCut && order <= 0 && compareToBound(wanted, 0, bound.length, bound) <= 0
         ? undefined
         : order

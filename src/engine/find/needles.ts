@@ -1,27 +1,25 @@
-// What the bytes of every row that matches have in them, if they have no backslash: it is searched for in whole frames.
+// Bytes that every matching row contains, unless it has a backslash. Whole frames are searched for them.
 import { type Bytes, utf8 } from '../../base/bytes.js'
 import type { CellTest, Condition } from './condition.js'
 
-/**
- * @property isFolded - Letters of ASCII may have either case, and rows with other characters may match without it.
- */
+/** @property isFolded - ASCII letters may have either case, and rows with non-ASCII characters may match without it. */
 export type Needle = Readonly<{ bytes: Bytes; isFolded: boolean }>
 
-/** Needles that are searched for at the same time, at most: each is a search of its own. */
+/** Most needles that are searched for: each is a search of its own. */
 export const NEEDLES_MAX = 8
 
-/** Shorter ones stand nearly everywhere. */
+/** Shorter needles occur nearly everywhere. */
 const NEEDLE_BYTES_MIN = 3
 
 /**
- * Of longer ones the end is searched for. The built-in search of V8 is linear up to 250 bytes; of longer ones it takes as
- * long as both lengths multiplied, if they are chosen for it.
+ * Of longer needles only the end is searched for. The built-in search of V8 is linear up to 250 bytes; for longer
+ * needles chosen for the purpose, it takes the product of both lengths.
  */
 const NEEDLE_BYTES_MAX = 128
 
 const NOT_ASCII = /[^\0-\x7f]+/
 
-/** Runs of bytes of which every row that matches has one, unless it has a backslash; null: unknown. */
+/** Needles of which every matching row contains one, unless it has a backslash; null: unknown. */
 export function needlesOf(condition: Condition): readonly Needle[] | null {
   switch (condition.op) {
     case 'cell':
@@ -48,7 +46,7 @@ function needlesOfCell(cell: CellTest): readonly Needle[] | null {
     case 'in':
     case 'has':
       if (cell.comparison === 'text' || cell.comparison === 'date') {
-        const texts = cell.values.map((value) => `${value}"`) // Not from the first quote on: those are everywhere.
+        const texts = cell.values.map((value) => `${value}"`) // Without the first quote: quotes are everywhere.
         return needles(texts, cell.fold !== undefined)
       }
       return null
@@ -66,12 +64,12 @@ function needles(texts: readonly string[], isFolded: boolean): readonly Needle[]
   return found.every(({ bytes }) => bytes.length >= NEEDLE_BYTES_MIN) ? found : null
 }
 
-/** What a row of ASCII has that matches: any part, as it has no others. */
+/** The ASCII part to search for in ASCII rows. Any part will do, so the longest is chosen. */
 function longestAscii(text: string): string {
   return text.split(NOT_ASCII).reduce((best, part) => (part.length > best.length ? part : best))
 }
 
-/** Those that are fewer, and then the longer ones. */
+/** The shorter list of needles; of equally long lists, the one with longer needles. */
 function better(
   left: readonly Needle[] | null,
   right: readonly Needle[] | null,

@@ -1,9 +1,9 @@
-// All rows of a version as lines of JSON, a piece at a time.
+// All rows of a version as lines of JSON, in pieces.
 //
 // Invariants:
-// - The rows are those of one version: they are chosen in one view. Of a table with more changed rows than a plan
-//   holds, the walk ends with an error if the table changes before the last of them was chosen.
-// - Nothing is read ahead of a piece that the caller did not ask for.
+// - The rows belong to one version: they are selected in one view. If a table has more changed rows than a plan
+//   holds, the walk fails if the table changes before the last of them was selected.
+// - Nothing is read ahead of the piece that the caller asked for.
 import type { Bytes } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
 import type { Position } from '../../format/keys.js'
@@ -15,8 +15,8 @@ import { type compileQuery, endOfPlan, PageRows } from './find-rows.js'
 import { walkPlan } from './find-walk.js'
 
 /**
- * Memory of a piece, and bytes of it: it ends with the rows of a frame that reach them. One read of frames fills it, and
- * the rows of a frame have room behind.
+ * Memory of a piece, and the bytes at which it ends, after the rows of a frame. One read of frames fills it, with
+ * room for the rows of a frame.
  */
 const MEMORY_BYTES = READ_BYTES_MAX
 const PIECE_BYTES = MEMORY_BYTES - 64 * 1024
@@ -32,7 +32,7 @@ export type LinesRequest = Readonly<{
 
 /**
  * @param chosen - The rows, with their schema.
- * @param choose - Chooses those from a position on.
+ * @param choose - Selects the rows from a position on.
  * @param step - Runs each piece of the work as an operation of its own.
  * @throws {StoreError} TRANSACTION_CONFLICT, ABORTED
  */
@@ -77,7 +77,7 @@ export async function* readLines(
   }
 }
 
-/** What is left of a plan from a position on. */
+/** The rest of a plan from a position on. */
 function planFrom(plan: PagePlan, { extent, slot }: Position): PagePlan {
   const runs = plan.runs
     .filter((run) => run.extent.extent >= extent)

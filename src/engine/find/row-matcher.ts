@@ -1,8 +1,8 @@
 // Finds the rows of a frame that match a condition.
 //
-// Where the runtime has a quick search of bytes, whole frames are searched first for what every row that matches must
-// have in its text, such as the quoted value of an equality. Then only rows with such a place are looked at, and those
-// in which it may stand otherwise: with escapes, or in characters that are folded to it.
+// If the runtime has a fast search of bytes, whole frames are first searched for what every matching row must
+// contain, such as the quoted value of an equality. Then only rows with a hit are tested, and rows that may contain
+// it in another spelling: with escapes, or in characters that fold to it.
 import type { Bytes } from '../../base/bytes.js'
 import { byteSearch, isAscii } from '../../base/platform.js'
 import { SkipSearch } from '../../base/skip-search.js'
@@ -13,28 +13,31 @@ import { RowTest } from './row-test.js'
 
 const ESCAPE: Needle = { bytes: Uint8Array.of(0x5c), isFolded: false }
 
-/** The rows of a frame from which a search found so many candidates are all looked at, one after the other. */
+/**
+ * If a search finds candidates for more than this share of a frame's rows, all its rows are tested one after the
+ * other.
+ */
 const CANDIDATES_SHARE = 0.25
 
-/** Where something stands between two places of a text; -1: nowhere. */
+/** The place of a hit between two places of a text; -1: none. */
 type Search = (bytes: Bytes, from: number, to: number) => number
 
 export class RowMatcher {
   readonly #test: RowTest
-  /** For what candidates have, one or another of it; null: they are not searched for. */
+  /** Searches, of which a candidate has at least one hit; null: nothing is searched for. */
   readonly #searches: readonly Search[] | null
 
   constructor(condition: Condition) {
     this.#test = new RowTest(condition)
     const needles = byteSearch === null ? null : needlesOf(condition)
     const isFolded = needles?.some((needle) => needle.isFolded) === true
-    // One cell is read sooner than a frame is searched without case.
+    // Reading one cell is faster than searching a frame without case.
     const isSlow = isFolded && columnsOf(condition).size === 1
     const searches = needles === null || isSlow ? null : [...needles, ESCAPE].map(searchFor)
     this.#searches = searches && (isFolded ? [...searches, findWide] : searches)
   }
 
-  /** How many tests a row takes, at most. */
+  /** Most tests of a row. */
   get tests(): number {
     return this.#test.count
   }
@@ -44,7 +47,7 @@ export class RowMatcher {
     return this.#test.passes(bytes, from, to)
   }
 
-  /** The rows of a frame, from `first` to `limit` (not included), that may match, in order; null: all of them. */
+  /** The rows of a frame, from `first` to `limit` (not included), that may match, in order; null: all. */
   candidates(frame: Frame, first: number, limit: number): Iterable<number> | null {
     if (this.#searches === null) return null
     const end = frame.endOf(limit - 1)
@@ -75,10 +78,10 @@ function searchFor({ bytes: needle, isFolded }: Needle): Search {
   }
 }
 
-/** Bytes that are asked together whether they are ASCII. */
+/** Bytes that are checked together for being ASCII. */
 const WIDE_STEP = 4_096
 
-/** Where the first character stands that is not ASCII. */
+/** The place of the first non-ASCII character. */
 function findWide(bytes: Bytes, from: number, to: number): number {
   for (let start = from; start < to; start += WIDE_STEP) {
     const end = Math.min(to, start + WIDE_STEP)
@@ -88,7 +91,7 @@ function findWide(bytes: Bytes, from: number, to: number): number {
   return -1
 }
 
-/** The row of a frame, from `first` on, whose text has the byte at a place of its texts. */
+/** The row of a frame, from `first` on, that contains the byte at a place of the frame's texts. */
 function rowAtPlace(frame: Frame, first: number, limit: number, place: number): number {
   let low = first
   let high = limit - 1

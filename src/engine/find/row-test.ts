@@ -1,7 +1,7 @@
-// A condition as a test of rows, on the bytes of their texts: no object and no string is made of a row.
+// Compiles a condition to a test of rows on the bytes of their texts, without objects or strings per row.
 //
-// All comparisons of a column in one form are one look-up of its cell among their values: each of them passes at some
-// places among the values, so that comparisons of one cell that are combined are again one such test.
+// All comparisons of a column in one form need one look-up of its cell among their values. Each comparison passes at
+// certain places among the values, so a combination of comparisons of one cell is again one such test.
 import { type Bytes, utf8 } from '../../base/bytes.js'
 import type { Fold } from '../../base/fold-case.js'
 import {
@@ -23,16 +23,16 @@ import {
   TextCell,
 } from './tested-cells.js'
 
-/** A test of the row that was read last. */
+/** A test of the last row read. */
 type Test = () => boolean
 
-/** Passes where the place of a cell does: 1 for each place that passes, else 0. */
+/** A test of the place of a cell: 1 for each place that passes, otherwise 0. */
 type Ranked = Readonly<{ cell: RankedCell; passes: Uint8Array }>
 
 type Part = Ranked | Test
 
 export class RowTest {
-  /** How many tests a row takes, at most. */
+  /** Most tests of a row. */
   count = 0
   readonly #row: TestedRow
   readonly #columns: ReadonlyMap<string, ColumnTests>
@@ -53,7 +53,7 @@ export class RowTest {
     return this.#test()
   }
 
-  /** Collects the values of all tests, as the tests of a column are compiled against all of its values. */
+  /** Collects the values of all tests, because the tests of a column are compiled against all its values. */
   #note(condition: Condition): void {
     if (condition.op === 'cell') this.#columns.get(condition.column)?.note(condition)
     else if (condition.op === 'not') this.#note(condition.condition)
@@ -112,7 +112,7 @@ export class RowTest {
   }
 }
 
-/** A value of a test, in the form in which cells are compared to it. */
+/** A value of a test, in the form in which cells are compared. */
 type Value = Readonly<{ form: CellForm; bytes: Bytes }>
 
 /** The tests of a column. */
@@ -120,12 +120,12 @@ class ColumnTests {
   readonly #row: TestedRow
   readonly #column: number
   readonly #text: TextCell
-  /** By form: the values that cells are compared to, and those that elements are. */
+  /** By form: the values that cells are compared with, and those that elements are compared with. */
   readonly #values = new Map<CellForm, Bytes[]>()
   readonly #elementValues = new Map<CellForm, Bytes[]>()
   readonly #cells = new Map<CellForm, RankedCell>()
   readonly #elements = new Map<CellForm, RankedElements>()
-  /** By form: the texts that are searched for, with their numbers. */
+  /** By form: the texts to search for, with their numbers. */
   readonly #needles = new Map<CellForm, Map<string, number>>()
   readonly #searched = new Map<CellForm, SearchedCell>()
   readonly #folded = new Map<Fold, FoldedCell>()
@@ -149,7 +149,7 @@ class ColumnTests {
     }
   }
 
-  /** The tests of which one has to pass. */
+  /** The tests, of which one must pass. */
   compile(cell: CellTest): Part[] {
     const values = valuesOf(cell)
     const forms = [...new Set(values.map(({ form }) => form))]
@@ -193,7 +193,7 @@ class ColumnTests {
     }
   }
 
-  /** One with any values: it says whether the cell is empty. */
+  /** A cell of any form: it tells whether the cell is empty. */
   #anyCell(): RankedCell {
     const [form = 'bare'] = this.#values.keys()
     return this.#cellOf(form)
@@ -236,12 +236,12 @@ class ColumnTests {
   }
 }
 
-/** Each text contains an empty one, as it begins with it. */
+/** Every text contains the empty text, so that is no search. */
 function isSearch(cell: CellTest): cell is CellTest & Readonly<{ test: 'contains' }> {
   return cell.test === 'contains' && cell.text !== ''
 }
 
-/** The values that cells are compared to. A text that begins with another one is from it on, and before the next. */
+/** The values that cells are compared with. A text with a prefix lies between the prefix and the next greater bytes. */
 function valuesOf(cell: CellTest): readonly Value[] {
   switch (cell.test) {
     case 'isEmpty':
@@ -270,7 +270,7 @@ function valuesOf(cell: CellTest): readonly Value[] {
   }
 }
 
-/** The least bytes that are greater than all that begin with these: no byte of UTF-8 is the last one. */
+/** The least bytes that are greater than all that begin with these. UTF-8 has no byte 255. */
 function behind(bytes: Bytes): Bytes {
   const next = bytes.slice()
   next[next.length - 1] = (next[next.length - 1] ?? 0) + 1
@@ -303,7 +303,7 @@ function rankValues(
     .map(({ bytes }) => ranks.rankOf(bytes, 0, bytes.length))
 }
 
-/** The places that pass, of which the last one is not included. */
+/** The places that pass, from the first to the last (not included). */
 function passingPlaces(
   test: Order | 'startsWith' | 'contains',
   [rank = 0, next]: readonly number[],

@@ -1,4 +1,4 @@
-// Scans and counts: page after page over the rows of one generation, which stays readable meanwhile.
+// Scans and counts: page after page over the rows of one generation, which is pinned meanwhile.
 import type { Awaitable } from '../../base/awaitable.js'
 import { checkNotAborted } from '../../base/signals.js'
 import { StoreError } from '../../base/store-error.js'
@@ -16,13 +16,13 @@ import type { Page } from '../types/store-types.js'
 import { countRows, type FoundGroups, findPage, groupFound, startAtRow } from './find-rows.js'
 import type { RowGroups } from './group-rows.js'
 
-/** Rows that a scan reads at once. */
+/** Rows that a scan reads together. */
 const SCAN_ROWS = 1_000
 
-/** Runs an operation on the table, unless the store was closed. */
+/** Runs an operation on the table, unless the store is closed. */
 export type RunOnTable = <T>(operation: (place: TablePlace) => Awaitable<T>) => Promise<T>
 
-/** All rows, or those that match. @param run - Each page is an operation of its own. */
+/** All rows, or the matching ones. @param run - Runs each page as an operation of its own. */
 export async function* scanRows(
   team: TeamContext,
   run: RunOnTable,
@@ -55,7 +55,7 @@ export async function* scanRows(
   }
 }
 
-/** How many rows match. @param run - As for `scanRows`. */
+/** The number of matching rows. @param run - See `scanRows`. */
 export async function countMatches(
   run: RunOnTable,
   where: Where | undefined,
@@ -79,13 +79,13 @@ export async function countMatches(
   }
 }
 
-/** How often the groups of a scan are begun again, because columns were changed meanwhile. */
+/** How often the groups of a scan are begun anew because columns were changed meanwhile. */
 const GROUPS_BEGUN_MAX = 8
 
 /**
- * The groups of the rows that match, as JSON.
- * @param run - As for `scanRows`.
- * @param more - Members of the request that are for others.
+ * The groups of the matching rows, as JSON.
+ * @param run - See `scanRows`.
+ * @param more - Names of members of the request that others check.
  */
 export async function groupRows(
   run: RunOnTable,
@@ -124,7 +124,7 @@ type PinnedStart = Readonly<{
   unpin: () => Awaitable<void>
 }>
 
-/** The first row of a table, in its generation, which is kept until `unpin` is called. */
+/** The first row of a table, in its generation, which is pinned until `unpin` is called. */
 async function pinStart(place: TablePlace): Promise<PinnedStart> {
   const { generation, unpin } = await pinGeneration(place)
   const { nonce, firstExtent, liveRows } = generation

@@ -1,5 +1,5 @@
-// What the cells of a row are for the tests of a condition. Each cell is read once, when the first test of it asks,
-// whatever the number of its tests: so the work of a row is linear in its length.
+// The cells of a row for the tests of a condition. Each cell is read once, at its first test, whatever the number of
+// tests. So the work on a row is linear in its length.
 import { QUOTE } from '../../base/ascii.js'
 import { type Bytes, fromUtf8, NO_BYTES, utf8 } from '../../base/bytes.js'
 import { FOLDED_GROWTH, type Fold, foldText } from '../../base/fold-case.js'
@@ -10,18 +10,19 @@ import { TextSearch } from './text-search.js'
 import { type Form, NO_RANK, ValueRanks } from './value-ranks.js'
 
 /**
- * How the values of a column are read: `bare` are tokens without quotes, of which each value has one; texts are folded.
+ * How the values of a column are read: `bare` are tokens without quotes, with one spelling per value; folded texts
+ * are compared without case.
  */
 export type CellForm = Form | 'bare' | Fold
 
 /** The row that is tested. */
 export class TestedRow {
   bytes: Bytes = NO_BYTES
-  /** Counts the rows: what was read of another one does not hold for this one. */
+  /** Counts the rows, so that values read from an earlier row are recognised as outdated. */
   number = 0
   readonly cells: RowCells
 
-  /** @param columns - Those that are tested, none twice. */
+  /** @param columns - The tested columns, distinct. */
   constructor(columns: readonly string[]) {
     this.cells = new RowCells(columns)
   }
@@ -34,7 +35,7 @@ export class TestedRow {
   }
 }
 
-/** Memory for texts without their escapes, which grows with the longest. */
+/** Memory for unescaped texts, which grows with the longest. */
 class Unescaped {
   bytes: Bytes = NO_BYTES
 
@@ -45,16 +46,16 @@ class Unescaped {
   }
 }
 
-/** The text of a cell as it is compared. */
+/** The text of a cell in the form in which it is compared. */
 export interface CellText {
   readonly bytes: Bytes
   readonly from: number
   readonly to: number
-  /** @returns false: the cell is empty, or is no text. */
+  /** @returns false: the cell is empty, or not a text */
   read(): boolean
 }
 
-/** The text of a cell, without its quotes and escapes. */
+/** The text of a cell, without quotes and escapes. */
 export class TextCell implements CellText {
   bytes: Bytes = NO_BYTES
   from = 0
@@ -70,7 +71,7 @@ export class TextCell implements CellText {
     this.#column = column
   }
 
-  /** @returns false: the cell is empty, or is no text. */
+  /** @returns false: the cell is empty, or not a text */
   read(): boolean {
     if (this.#readRow === this.#row.number) return this.#isText
     this.#readRow = this.#row.number
@@ -97,10 +98,10 @@ const UPPER_A = 0x41
 const UPPER_Z = 0x5a
 const CASE_BIT = 0x20
 
-/** The first byte of a code point that has more than two. */
+/** The first byte of a code point of more than two bytes. */
 const LONGER = 0xe0
 
-/** The folded text of a cell. No string is made of a text up to its first code point of more than two bytes. */
+/** The folded text of a cell. No string is made of the part before the first code point of more than two bytes. */
 export class FoldedCell implements CellText {
   bytes: Bytes = NO_BYTES
   readonly from = 0
@@ -108,7 +109,7 @@ export class FoldedCell implements CellText {
   readonly #row: TestedRow
   readonly #text: TextCell
   readonly #fold: Fold
-  /** By code points of two bytes: what they are folded to. */
+  /** By code points of two bytes: their folded forms. */
   readonly #known: Bytes[] = []
   #readRow = 0
   #isText = false
@@ -160,10 +161,10 @@ export class FoldedCell implements CellText {
   }
 }
 
-/** The place of a cell, in front of those of ranks: it is empty, or it has no rank among the values of its tests. */
+/** The place of a cell. Before the ranks: it is empty, or it has no rank among the values of its tests. */
 export const PLACE = Object.freeze({ empty: 0, unranked: 1, ranks: 2 })
 
-/** A cell among the values of its tests. */
+/** The place of a cell among the values of its tests. */
 export class RankedCell {
   readonly ranks: ValueRanks
   readonly #row: TestedRow
@@ -186,7 +187,7 @@ export class RankedCell {
     return PLACE.ranks + 2 * this.ranks.count + 1
   }
 
-  /** `PLACE.ranks` and the rank, or another place. */
+  /** `PLACE.ranks` plus the rank, or another place. */
   get place(): number {
     if (this.#readRow !== this.#row.number) {
       this.#readRow = this.#row.number
@@ -209,7 +210,7 @@ export class RankedCell {
   }
 }
 
-/** The values that cells of a column are compared to, in one form. */
+/** The values that cells of a column are compared with, in one form. */
 export type RankedParts = Readonly<{ form: CellForm; values: readonly Bytes[] }>
 
 function ranksOf({ form, values }: RankedParts): ValueRanks {
@@ -228,7 +229,7 @@ export class RankedElements {
   readonly #column: number
   readonly #form: CellForm
   readonly #unescaped = new Unescaped()
-  /** By rank: the last row with such an element. */
+  /** By rank: the last row with an element of this rank. */
   readonly #foundIn: Uint32Array
   #readRow = 0
   #left = 0
@@ -274,7 +275,7 @@ export class RankedElements {
   }
 }
 
-/** The texts of tests that stand in a cell. */
+/** The texts of tests that a cell contains. */
 export class SearchedCell {
   readonly #row: TestedRow
   readonly #text: CellText
@@ -282,7 +283,7 @@ export class SearchedCell {
   #readRow = 0
   #isText = false
 
-  /** @param needles - None is empty. */
+  /** @param needles - Not empty texts. */
   constructor(row: TestedRow, text: CellText, needles: readonly Bytes[]) {
     this.#row = row
     this.#text = text

@@ -1,7 +1,7 @@
-// Finds which of many texts stand in a longer one, in one pass over its bytes, whatever the texts are: the automaton of
-// Aho and Corasick. A loop for each text takes as long as both lengths multiplied where the texts are chosen for it.
+// Finds which of many texts a longer one contains, in one pass over its bytes, whatever the texts are: the automaton
+// of Aho and Corasick. One loop per text would take the product of both lengths for texts chosen for the purpose.
 //
-// States are numbered by their depth, and the children of a state one after the other, by their bytes.
+// States are numbered by depth, and the children of a state consecutively, by their bytes.
 import { type Bytes, compareBytes, NO_BYTES } from '../../base/bytes.js'
 
 const ROOT = 0
@@ -11,7 +11,7 @@ export class TextSearch {
   readonly #needles: readonly Bytes[]
   #automaton: Automaton | undefined
 
-  /** @param needles - None is empty. */
+  /** @param needles - Not empty texts. */
   constructor(needles: readonly Bytes[]) {
     this.#needles = needles
   }
@@ -22,7 +22,7 @@ export class TextSearch {
     this.#automaton.search(bytes, from, to)
   }
 
-  /** Whether a needle stands in what was searched last. */
+  /** Whether the last search found a needle. */
   has(needle: number): boolean {
     return this.#automaton?.has(needle) === true
   }
@@ -33,15 +33,15 @@ class Automaton {
   readonly #ends: Int32Array
   /** How many ends there are. */
   #endCount = 0
-  /** By state: its first child, how many it has, and the byte that leads to it. */
+  /** By state: its first child, the number of its children, and the byte that leads to it. */
   readonly #firstChild: Int32Array
   readonly #childCount: Uint16Array
   readonly #byte: Uint8Array
   /** By byte: the child of the root; 0: none. */
   readonly #ofRoot = new Int32Array(256)
-  /** By state: the longest other one that is an end of it. */
+  /** By state: the state of its longest proper suffix. */
   readonly #suffix: Int32Array
-  /** By state: itself if it ends a needle, else the next of its suffixes that does; 0: none does. */
+  /** By state: itself if it ends a needle, otherwise the next of its suffixes that does; 0: none. */
   readonly #end: Int32Array
   /** By state: the last search that found the needle that it ends. */
   readonly #foundIn: Uint32Array
@@ -62,7 +62,7 @@ class Automaton {
     this.#build(needles, sorted)
   }
 
-  /** Each state stands for the sorted needles that begin with the bytes that lead to it. */
+  /** Each state stands for the sorted needles that begin with the bytes on its path. */
   #build(needles: readonly Bytes[], sorted: readonly number[]): void {
     const states = this.#byte.length
     const first = new Int32Array(states)
@@ -109,7 +109,7 @@ class Automaton {
         if (at === to) return
       }
       state = this.#next(state, bytes[at] ?? 0)
-      // From one that was found on, all have been.
+      // If one was already found, so were all after it.
       for (let end = this.#end[state] ?? 0; end > 0 && this.#foundIn[end] !== search; ) {
         this.#foundIn[end] = search
         if (--left === 0) return
@@ -122,7 +122,7 @@ class Automaton {
     return this.#foundIn[this.#ends[needle] ?? ROOT] === this.#searches
   }
 
-  /** The state behind a byte. */
+  /** The state after a byte. */
   #next(from: number, byte: number): number {
     for (let state = from; state !== ROOT; state = this.#suffix[state] ?? ROOT) {
       const child = this.#childOf(state, byte)

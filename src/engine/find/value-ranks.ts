@@ -1,30 +1,30 @@
-// Where a value stands among the values of a condition that are compared in one way. A value is looked up among all of
-// them at once, so that a thousand comparisons of a cell cost little more than one.
+// The rank of a value among the values of a condition that are compared in the same way. One look-up among all of
+// them replaces many comparisons, so a thousand comparisons of a cell cost little more than one.
 import { type Bytes, NO_BYTES } from '../../base/bytes.js'
 import { compareToBound } from '../../format/noted-column.js'
 import { DecimalReader } from '../../schema/decimal.js'
 import { MomentReader } from '../../schema/moments.js'
 
-/** How values are compared: `text` by their bytes, without quotes and escapes, the others by what they name. */
+/** How values are compared: `text` by bytes, without quotes and escapes; the others by their meaning. */
 export type Form = 'text' | 'number' | 'time' | 'dateTime'
 
-/** Values that tokens are compared to. */
+/** The values that tokens are compared with. */
 interface ValueOrder {
-  /** Reads a token. @returns false: it has no order to the values. */
+  /** Reads a token. @returns false: it has no order relative to the values */
   read(bytes: Bytes, from: number, to: number): boolean
-  /** The order of the token that was read last and a value: negative if the token is less. */
+  /** The order of the last token read relative to a value: negative if the token is less. */
   orderTo(value: number): number
 }
 
-/** In place of a rank: the token has no order to the values. */
+/** Instead of a rank: the token has no order relative to the values. */
 export const NO_RANK = -1
 
 export class ValueRanks {
-  /** How many values differ. */
+  /** The number of distinct values. */
   readonly count: number
   readonly #order: ValueOrder
 
-  /** @param values - In any order; some may be equal. */
+  /** @param values - In any order, possibly with duplicates. */
   constructor(form: Form, values: readonly Bytes[]) {
     const given = newOrder(form, values)
     const valueAt = (index: number): Bytes => values[index] ?? NO_BYTES
@@ -39,7 +39,7 @@ export class ValueRanks {
     this.#order = newOrder(form, unique.map(valueAt))
   }
 
-  /** An odd number for each value, ascending; for what is between two of them, the even one between; or `NO_RANK`. */
+  /** For each value an odd number, ascending; between two of them, the even number between; or `NO_RANK`. */
   rankOf(bytes: Bytes, from: number, to: number): number {
     const order = this.#order
     if (!order.read(bytes, from, to)) return NO_RANK

@@ -1,8 +1,8 @@
 // Checks a condition of a caller against a schema, and turns it into tests of cells.
 //
 // Rules:
-// - Two values: a test of an empty cell is false, except of `ne`, which is the opposite of `eq`, and of `isEmpty`.
-// - Text is in the order of its code points, numbers in that of their exact values, times in that of moments.
+// - The logic has two values: a test of an empty cell is false, except `ne`, the opposite of `eq`, and `isEmpty`.
+// - Text is ordered by code points, numbers by exact values, times by moments.
 import { dataError } from '../../base/data-error.js'
 import { type Fold, foldText } from '../../base/fold-case.js'
 import { isRecord, shown } from '../../base/options.js'
@@ -16,16 +16,16 @@ import { isFiniteToken, isNumberToken } from '../../schema/value-rules.js'
 import type { FindBounds, Search } from '../types/find-types.js'
 import type { Comparison, Condition } from './condition.js'
 
-/** Conditions within conditions, at most. */
+/** Most levels of nested conditions. */
 export const WHERE_DEPTH_MAX = 16
 
-/** Tests of cells in a condition, at most; each value of `in` is one more. */
+/** Most tests of cells in a condition. Each value of `in` counts as one more. */
 export const WHERE_TESTS_MAX = 2_000
 
-/** Values of one `in`, at most. */
+/** Most values of one `in`. */
 export const WHERE_LIST_MAX = 1_000
 
-/** UTF-16 units of all texts in a condition together, at most. */
+/** Most UTF-16 units of all texts in a condition. */
 export const WHERE_CHARS_MAX = 65_536
 
 type Columns = ReadonlyMap<string, Column>
@@ -68,7 +68,7 @@ const OPERATORS = Object.freeze([
 
 type Operator = (typeof OPERATORS)[number]
 
-/** Members beside the operators: how those that compare texts do it. */
+/** Members beside the operators, which say how texts are compared. */
 const FLAGS: readonly string[] = Object.freeze(['ignoreCase', 'ignoreAccents'])
 
 const FOLDING: readonly Operator[] = Object.freeze([
@@ -82,8 +82,8 @@ const FOLDING: readonly Operator[] = Object.freeze([
 
 /**
  * Checks a condition. null: every row matches.
- * @param search - A text that one of the text columns contains, without case. An empty one is no condition.
- * @throws {StoreError} REQUEST_VALIDATION_ERROR, with the column, the value and the rule if a value breaks one.
+ * @param search - A text that one of the text columns must contain, without case. An empty text is no condition.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR, with the column, the value and the rule if a value breaks one
  */
 export function parseWhere(
   where: unknown,
@@ -141,7 +141,7 @@ class WhereReader {
     if (!Array.isArray(given))
       throw invalidWhere(`${name} takes an array of conditions, not ${shown(given)}`)
     this.#count(given.length)
-    return Array.from(given, (part: unknown) => this.read(part, depth + 1)) // Of holes, too.
+    return Array.from(given, (part: unknown) => this.read(part, depth + 1)) // Array.from also visits holes.
   }
 
   #readColumn(name: string, given: unknown): Condition[] {
@@ -234,7 +234,7 @@ class WhereReader {
       )
     }
     this.#count(given.length)
-    return Array.from(given, (value: unknown) => checkPlainOperand(column, 'in', value)) // Of holes, too.
+    return Array.from(given, (value: unknown) => checkPlainOperand(column, 'in', value)) // Array.from also visits holes.
   }
 
   #textOf(column: Column, operator: 'startsWith' | 'contains', given: unknown): string {
@@ -265,7 +265,7 @@ class WhereReader {
     }
   }
 
-  /** A number, a BigInt, or the text of a number, which may have more digits than both. */
+  /** A number, a BigInt, or the text of a number, which may have more digits than either. */
   #numberOf(column: Column, operator: Operator, given: unknown): string {
     const isNumeric = typeof given === 'number' || typeof given === 'bigint'
     const text = isNumeric ? String(given) : given
@@ -296,7 +296,7 @@ class WhereReader {
   }
 }
 
-/** Each member is a condition or more. Millions of values would take long to read before they are counted. */
+/** Each member is at least one condition. Millions of them would take long to read before they are counted. */
 function checkedConditions(conditions: Readonly<Record<string, unknown>>): [string, unknown][] {
   if (Object.keys(conditions).length > WHERE_TESTS_MAX) throw tooManyTests()
   return Object.entries(conditions)
@@ -334,7 +334,7 @@ function isTextColumn({ type }: Column): boolean {
   return type.kind !== 'array' && COMPARISONS[type.kind] === 'text'
 }
 
-/** As `plainValue`. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+/** The plain value of an operand. @throws {StoreError} REQUEST_VALIDATION_ERROR */
 function checkPlainOperand(column: Column, operator: Operator, given: unknown): unknown {
   try {
     return plainValue(given)

@@ -124,8 +124,8 @@ export class ColumnsOfChunk {
   }
 
   /**
-   * Judges the values that wait, so that the summaries are complete. @returns the columns, for the texts of the
-   * segment
+   * Judges the values that wait, so that the summaries are complete.
+   * @returns the columns, for the texts of the segment
    */
   judgeAll(): readonly Column[] {
     runAtOnce(this.longValues.judgeInSteps())

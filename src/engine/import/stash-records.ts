@@ -92,8 +92,8 @@ export function isWhole({ state, number }: StashHead, base: number): boolean {
 }
 
 /**
- * The current number and chunks of a stash; undefined: it may have lost some. @param base - The version base of the
- * store.
+ * The current number and chunks of a stash; undefined: it may have lost some.
+ * @param base - The version base of the store.
  */
 export async function readStaged(
   view: KvView,

@@ -19,8 +19,9 @@ const SHOWN_KEY_CHARS_MAX = 200
 const SHARED = ' would be shared by '
 
 /**
- * @param text - The text of one of the rows. @param names - The names of both. @param input - The number of the later
- *   row in the input.
+ * @param text - The text of one of the rows.
+ * @param names - The names of both.
+ * @param input - The number of the later row in the input.
  */
 export function keyConflict(
   columns: readonly KeyColumn[],

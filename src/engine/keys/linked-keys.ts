@@ -133,7 +133,8 @@ type Written = Readonly<{ puts: Change['puts']; deletes: readonly Bytes[] }>
 /**
  * The records of a run, and of the index that has it. It absorbs older runs that are not larger, so that there are
  * few.
- * @param to - The index that gets the run. @param from - Where the older runs are read.
+ * @param to - The index that gets the run.
+ * @param from - Where the older runs are read.
  */
 export async function planKeyRun(
   { slices: turns }: Pick<LinkingContext, 'slices'>,

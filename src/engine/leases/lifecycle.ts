@@ -24,8 +24,8 @@ export class Lifecycle {
   }
 
   /**
-   * Long operations call this between steps, so that a close does not wait for them. @throws {StoreError}
-   * STORE_CLOSED
+   * Long operations call this between steps, so that a close does not wait for them.
+   * @throws {StoreError} STORE_CLOSED
    */
   checkOpen(): void {
     if (this.#closing !== undefined) throw storeClosed()
@@ -50,8 +50,8 @@ export class Lifecycle {
   }
 
   /**
-   * The pieces of a stream until a close. A close waits neither for the end nor for the next piece. @throws
-   * {StoreError} STORE_CLOSED
+   * The pieces of a stream until a close. A close waits neither for the end nor for the next piece.
+   * @throws {StoreError} STORE_CLOSED
    */
   async *whileOpen<Piece>(pieces: AsyncIterable<Piece>): AsyncGenerator<Piece, void> {
     this.checkOpen()

@@ -228,8 +228,8 @@ export class RecompressedPages {
   }
 
   /**
-   * Swaps the rewritten segments into their pages, where no other has replaced the old ones. @returns false: the page
-   * is too busy.
+   * Swaps the rewritten segments into their pages, where no other has replaced the old ones.
+   * @returns false: the page is too busy.
    */
   async swap(): Promise<boolean> {
     const { ids } = this.#context

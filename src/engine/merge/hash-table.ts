@@ -41,7 +41,8 @@ export class HashTable {
 
   /**
    * Adds a row.
-   * @param words - Fingerprints. @param at - The offset of the row's own.
+   * @param words - Fingerprints.
+   * @param at - The offset of the row's own.
    * @returns the row that already has this key, which stays; -1: there is none.
    */
   add(words: Uint32Array, at: number, row: number): number {
@@ -126,8 +127,8 @@ export class FingerprintBatch {
   }
 
   /**
-   * Adds all to a hash table, and empties the batch. @returns the first two rows with the same key; null: there are
-   * none.
+   * Adds all to a hash table, and empties the batch.
+   * @returns the first two rows with the same key; null: there are none.
    */
   addTo(index: HashTable, words: Uint32Array): [first: number, second: number] | null {
     const { rows, count } = this

@@ -29,7 +29,8 @@ export class KeyCollision extends Error {
 
 /**
  * The row after the merge; null: it stays, because all cells that the merge sets already have their values.
- * @param reads - The text of the row as served. @param incoming - The text of the input row with the same key.
+ * @param reads - The text of the row as served.
+ * @param incoming - The text of the input row with the same key.
  * @throws {KeyCollision} The keys differ.
  */
 export function mergedRow(

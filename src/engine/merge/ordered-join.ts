@@ -60,8 +60,9 @@ export class OrderedJoin {
   }
 
   /**
-   * @param generationNonce - The generation to read. @param first - Its first extent. @param limit - The extent after
-   *   its last.
+   * @param generationNonce - The generation to read.
+   * @param first - Its first extent.
+   * @param limit - The extent after its last.
    * @returns the joined extents, from the first on.
    */
   async run(generationNonce: Uint8Array, first: number, limit: number): Promise<JoinedExtent[]> {

@@ -95,7 +95,8 @@ export class TableRows {
   /**
    * Reads extents with the records over them: as many as one view reads, at least one.
    * @param generationNonce - The generation of the extents. If the table has another, none is read.
-   * @param first - The first extent. @param limit - The extent after the last.
+   * @param first - The first extent.
+   * @param limit - The extent after the last.
    */
   see(generationNonce: Bytes, first: number, limit: number): Promise<SeenExtents> {
     return this.#read(async (view, { generation }) => {

@@ -105,8 +105,8 @@ function decodeAll(
 }
 
 /**
- * Whether a frame has memory of its own, as a decompressed frame has. @param given - Memory that the frame did not
- * allocate.
+ * Whether a frame has memory of its own, as a decompressed frame has.
+ * @param given - Memory that the frame did not allocate.
  */
 export function isAlone({ texts }: Frame, given: readonly (Bytes | undefined)[]): boolean {
   return given.every((bytes) => texts.buffer !== bytes?.buffer)

@@ -231,8 +231,8 @@ async function readFirst(
 }
 
 /**
- * The records of the rows of a new table, and of its key. @throws {StoreError} KEY_NOT_UNIQUE,
- * REQUEST_VALIDATION_ERROR
+ * The records of the rows of a new table, and of its key.
+ * @throws {StoreError} KEY_NOT_UNIQUE, REQUEST_VALIDATION_ERROR
  */
 async function withTableKey(
   team: TeamContext,

@@ -1,4 +1,4 @@
-// Checks the files and uploads of a team: their records, how many there are, and the bytes that they name.
+// Checks the files and uploads of a team: their records, their number, and the bytes that they name.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { renderFileId, renderUploadId } from '../../format/file-id.js'
 import {
@@ -40,7 +40,7 @@ export async function verifyFiles(verifying: VerifyContext, alias: Bytes | null)
   await verifyContents(verifying, UPLOADS_RANGE, (key, bytes) => {
     findings.counts.uploads++
     const upload = decodeUpload(bytes)
-    const content = upload.state === 'received' ? upload.received : null // A completed one is a file.
+    const content = upload.state === 'received' ? upload.received : null // A completed upload is a file.
     return { file: renderUploadId({ alias, key }), content }
   })
 }
@@ -74,7 +74,7 @@ async function verifyFileCounts(
 
 type Named = Readonly<{ file: string; content: StoredContent | null }>
 
-/** Each record of a range, and then the bytes that it names. */
+/** Checks each record of a range, then the bytes that it names. */
 async function verifyContents(
   verifying: VerifyContext,
   { start: first, limit }: KeyRange,

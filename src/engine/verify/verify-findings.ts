@@ -14,12 +14,12 @@ import type {
   VerifySeverity,
 } from '../types/verify-types.js'
 
-/** Findings in a report, at most. Further ones are only counted. */
+/** Most findings in a report. Further ones are only counted. */
 const FINDINGS_MAX = 1_000
 
 const INFORMATION: ReadonlySet<VerifyFindingKind> = new Set(['orphan-object', 'orphan-record'])
 
-/** Objects that are remembered as undamaged, at most, because a stash and a table may name the same ones. */
+/** Most objects that are remembered as undamaged: a stash and a table may name the same object. */
 const FINE_MAX = 100_000
 
 export class Findings {
@@ -34,12 +34,12 @@ export class Findings {
     objects: 0,
     bytes: 0,
   }
-  /** The codecs of the frames that were read, a bit each, see `codecBit`. */
+  /** The codecs of the frames that were read, one bit each; see `codecBit`. */
   codecs = 0
   readonly #options: VerifyOptions
   readonly #lifecycle: Lifecycle
   readonly #kept: VerifyFinding[] = []
-  /** Segments and objects, by their IDs. */
+  /** Undamaged segments and objects, by ID. */
   readonly #fine = new Set<ObjectId>()
   #counted: ObjectId | undefined
   #damage = 0
@@ -51,7 +51,7 @@ export class Findings {
     this.#lifecycle = lifecycle
   }
 
-  /** Called before each step, so that neither a caller nor a close waits for long, and tells how far it has come. */
+  /** Called before each step, so that neither a caller nor a close waits long. Reports the progress. */
   checkGoesOn(): void {
     checkNotAborted('verification', this.#options.signal)
     this.#lifecycle.checkOpen()
@@ -77,7 +77,7 @@ export class Findings {
     for (const problem of problems) this.add(problem, where)
   }
 
-  /** Runs a step; data that it cannot read is a finding, and ends only this step. */
+  /** Runs a step. Unreadable data is a finding, and ends only this step. */
   async step<T>(where: VerifyPlace, run: () => Promise<T>): Promise<T | null> {
     this.checkGoesOn()
     try {
@@ -88,7 +88,7 @@ export class Findings {
     }
   }
 
-  /** Counts an object, but not again for the next of the segments that share it. */
+  /** Counts an object, once for all segments that share it. */
   countObject(object: ObjectId): void {
     if (object !== this.#counted) this.counts.objects++
     this.#counted = object

@@ -1,5 +1,5 @@
-// The history of tables: each change follows the one before it, and the rows that it changed or removed are there as they
-// were before.
+// Checks the history of tables: each change follows the previous one, and the earlier forms of the rows that it
+// changed or removed exist.
 
 import { type Bytes, compareBytes } from '../../base/bytes.js'
 import {
@@ -35,10 +35,10 @@ import { comparePositions, endOf } from '../changes/generation-end.js'
 import type { VerifyFindingKind, VerifyPlace } from '../types/verify-types.js'
 import { type Findings, toReadProblem } from './verify-findings.js'
 
-/** Rows that are looked for in one query, at most. */
+/** Most rows that one query looks up. */
 const ROWS_AT_ONCE = 1_000
 
-/** Findings reported for one table, at most. */
+/** Most findings reported for one table. */
 const PROBLEMS_MAX = 100
 
 export async function verifyHistory(
@@ -63,7 +63,7 @@ export async function verifyHistory(
   })
 }
 
-/** The first table behind another that has a record of a history; null: there is none. */
+/** The first table after another that has a record of a history; null: there is none. */
 async function nextTable(view: KvView, after: TableKey | null): Promise<TableKey | null> {
   let first: TableKey | null = null
   for (const { start, limit } of [CHANGES_RANGE, ROWS_BEFORE_RANGE]) {
@@ -91,7 +91,7 @@ async function verifyTableHistory(
   await new HistoryWalk(findings, view, table, { where, version }).run()
 }
 
-/** A version, and what the change that made it says; null: it cannot be read. */
+/** A version, and the `since` of its change; null: it cannot be read. */
 type Seen = Readonly<{ version: number; since: number | null }>
 
 class HistoryWalk {
@@ -99,14 +99,14 @@ class HistoryWalk {
   readonly #view: KvView
   readonly #table: TableKey
   readonly #where: VerifyPlace
-  /** Of the table. */
+  /** The version of the table. */
   readonly #version: number
-  /** Changes of this version and those before may be deleted, with their rows. */
+  /** Changes up to this version, and their rows, may be deleted at any time. */
   #deleted = 0
   #problems = 0
-  /** Rows that changes name. */
+  /** How many rows the changes name. */
   #named = 0
-  /** Whether all changes could be read, so that the rows that they name can be counted. */
+  /** Whether all changes were readable, so that the rows that they name can be counted. */
   #isCountable = true
 
   constructor(
@@ -167,7 +167,7 @@ class HistoryWalk {
     return change.since
   }
 
-  /** A change says from which version on all changes are there. */
+  /** Checks `since`: the version from which on all changes exist. */
   #checkSince(version: number, since: number, last: Seen | null): void {
     const isNext = last?.version === version - 1
     if (!isNext && since < version - 1 && version - 1 > this.#deleted) {
@@ -186,13 +186,13 @@ class HistoryWalk {
     )
   }
 
-  /** The rows that a change has changed or removed are there as they were. */
+  /** Checks that the earlier forms of the rows that a change changed or removed exist. */
   async #checkRowsOf(version: number, { before, changed, removed }: ChangeRecord): Promise<void> {
     const end = endOf(before)
     const inside = (run: SlotRun): boolean => {
       return run.extent >= before.firstExtent && run.slot + run.count <= SLOTS_MAX
     }
-    // Rows that the change itself has added and removed were not there before.
+    // Rows that the change both added and removed have no earlier form.
     const runs = [...changed, ...removed.filter((run) => comparePositions(run, end) < 0)]
     if (!runs.every(inside) || changed.some((run) => comparePositions(run, end) >= 0)) {
       this.#isCountable = false
@@ -222,7 +222,7 @@ class HistoryWalk {
     }
   }
 
-  /** Reads the rows, and counts them: more than changes name are rows that nobody will look for. */
+  /** Reads the rows, and counts them: if there are more than changes name, some are named by no change. */
   async #checkRows(): Promise<void> {
     let count = 0
     for await (const entries of scanBatches(
@@ -253,7 +253,7 @@ class HistoryWalk {
     }
   }
 
-  /** Looks for the rows that no change names; there are such. */
+  /** Finds the rows that no change names. Called if there are some. */
   async #findUnnamed(): Promise<void> {
     let named: Readonly<{ version: number; runs: readonly SlotRun[] }> = { version: 0, runs: [] }
     const range = tableRange(ROWS_BEFORE_RANGE.start, this.#table)

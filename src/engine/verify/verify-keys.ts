@@ -1,4 +1,4 @@
-// Checks the key of a table: no two rows have the same, and the index leads to every row.
+// Checks the key of a table: no two rows have the same key, and the index leads to every row.
 import { type Bytes, sameBytes, toHex } from '../../base/bytes.js'
 import {
   decodeKeyBucket,
@@ -20,13 +20,13 @@ import { keysOfTable } from '../keys/table-keys.js'
 import type { Problem, VerifyPlace } from '../types/verify-types.js'
 import type { VerifyContext } from './verify-extents.js'
 
-/** Attempts to check a table that changes meanwhile; one that still does is not checked. */
+/** Most attempts to check a table that changes meanwhile. After that it is not checked. */
 const TRIES_MAX = 3
 
-/** Rows of a pass, about: each pass looks at a part of all hashes. */
+/** Rows of a pass, approximately. Each pass checks a part of all hashes. */
 const ROWS_OF_A_PASS = KEYED_ROWS_MAX / 2
 
-/** Checks the key of a table; nothing, if it has none. */
+/** Checks the key of a table. Does nothing if it has none. */
 export async function verifyKeys(
   verifying: VerifyContext,
   table: TableKey,
@@ -39,7 +39,7 @@ export async function verifyKeys(
       const keyIndex = before?.generation.keyIndex ?? null
       if (before === null || keyIndex === null) return
       const found = findKeyProblems(verifying, table, before.generation, keyIndex)
-      // Records of a table that changes may be gone before they are read.
+      // If the table changes, records may be gone before they are read.
       const [ended] = await Promise.allSettled([found])
       const after = await readTableHead(verifying, table)
       if (after === null || !sameBytes(after.commitNonce, before.commitNonce)) continue
@@ -101,7 +101,7 @@ function shownPosition({ extent, slot }: Position): string {
   return `slot ${slot} of extent ${extent}`
 }
 
-/** The position of a row to which no entry of an index leads; null: there is none. */
+/** The position of a row that no entry of the index leads to; null: there is none. */
 async function missingIn(
   partition: VerifyContext['partition'],
   place: Readonly<{ table: TableKey; index: Bytes }>,

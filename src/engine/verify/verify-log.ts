@@ -1,4 +1,4 @@
-// Logs: each entry can be read, and is of a version that its table has had.
+// Checks logs: each entry is readable, and belongs to a version that its table has had.
 import { type TableKey, tableHeadKey, tableOfKey } from '../../format/keys.js'
 import { decodeLogEntry, LOG_RANGE, logRange, versionOfLogKey } from '../../format/log-records.js'
 import { decodeTableHead } from '../../format/records.js'
@@ -34,7 +34,7 @@ async function verifyLog(
   where: VerifyPlace,
 ): Promise<void> {
   const head = await view.get(tableHeadKey(table))
-  if (head === null) return // A garbage collection deletes it: earlier versions leave it when they delete the table.
+  if (head === null) return // Left by an earlier version of this package; garbage collection deletes it.
   const { version: latest } = decodeTableHead(head)
   for await (const entries of scanBatches(view, logRange(table, 0))) {
     findings.checkGoesOn()

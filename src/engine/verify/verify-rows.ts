@@ -1,7 +1,6 @@
-// Checks the records of one generation in one view: its extent pages, its row records, and that their number
-// of rows is the generation's row count.
+// Checks the records of one generation in one view: its extent pages, its row records, and its row count.
 //
-// Invariant: all records are read in one view, so a contradiction is damage and never a change under way.
+// Invariant: all records are read in one view, so a contradiction is damage and never a change in progress.
 import type { Bytes } from '../../base/bytes.js'
 import { isStoreError } from '../../base/store-error.js'
 import { decodeExtentPage, type ExtentEntry } from '../../format/extent-page.js'
@@ -30,7 +29,7 @@ import type { StoreContext } from '../context/store-context.js'
 import type { Problem, VerifyPlace } from '../types/verify-types.js'
 import { type Findings, toReadProblem } from './verify-findings.js'
 
-/** Findings reported for one generation, at most. */
+/** Most findings reported for one generation. */
 const PROBLEMS_MAX = 100
 
 export type GenerationPlace = Readonly<{
@@ -65,7 +64,7 @@ class RowWalk {
   readonly #findings: Findings
   readonly #place: GenerationPlace
   readonly #where: VerifyPlace
-  /** Entries of the last page read; null: the page cannot be read. */
+  /** Entries of the last page read; null: the page is unreadable. */
   #page: { number: number; entries: readonly ExtentEntry[] | null } | undefined
   #problems = 0
   #rows = 0
@@ -215,7 +214,7 @@ class RowWalk {
   }
 
   async #close({ extent, rowCount, entry, laid }: WalkedExtent): Promise<void> {
-    if (laid.length === 0 && rowCount > 0) return // An extent whose slots are not known.
+    if (laid.length === 0 && rowCount > 0) return // The slots of the extent are unknown.
     const deleted = await this.#deletedRows(entry)
     if (deleted === undefined) return
     const mustHave = needsRecords(entry)
@@ -233,14 +232,16 @@ class RowWalk {
     this.#liveRows += live
   }
 
-  /** The rows that a compaction marked as deleted; null: none, or no compaction. undefined: the footer cannot be read. */
+  /**
+   * The rows that a compaction marked as deleted; null: none, or no compaction; undefined: the footer is unreadable.
+   */
   async #deletedRows(entry: ExtentEntry | null): Promise<DeletedSlots | undefined> {
     const compacted = compactedSegment(entry)
     if (compacted === null) return null
     try {
       return (await this.#context.segments.footerOnce(compacted)).isDeleted
     } catch (failure) {
-      toReadProblem(failure, 'segment') // Reported by the check of the segment, if it is still in use then.
+      toReadProblem(failure, 'segment') // The check of the segment reports it, if it is still in use then.
       this.#isCountable = false
       return undefined
     }

@@ -19,14 +19,14 @@ import type { Problem } from '../types/verify-types.js'
 import type { Findings } from './verify-findings.js'
 import { ValuesCheck } from './verify-values.js'
 
-/** Problems reported for one segment, at most. */
+/** Most problems reported for one segment. */
 const PROBLEMS_MAX = 10
 
 /** A segment's rows according to the records. */
 export type SegmentExpectation = Readonly<{
-  /** A compaction wrote it: rows have versions of their own, and no columns are listed. */
+  /** Whether a compaction wrote it: then rows have their own versions, and no columns are listed. */
   compacted: boolean
-  /** The newest version that a row may have: that of its table. */
+  /** The newest version that a row may have: the version of its table. */
   versionMax: number
 }>
 
@@ -57,7 +57,7 @@ export async function verifySegment(
       const texts = frame.rowTexts(0, frame.rowCount)
       texts.forEach((text, row) => void rows.add(place.firstRow + row, text))
       if (rows.problems.length === 0) problems.push(...valueProblems(valuesCheck, place, frame))
-      await yieldToEventLoop() // A frame's rows take some milliseconds.
+      await yieldToEventLoop() // The rows of a frame take several milliseconds.
     }
     if (problems.length + rows.problems.length >= PROBLEMS_MAX) break
   }

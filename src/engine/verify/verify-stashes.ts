@@ -97,7 +97,7 @@ async function checkIsGone(
   )
 }
 
-/** Whether a stash has not ended since it was seen. */
+/** Whether a stash is still open since it was seen. */
 async function isOpen(view: KvView, stash: string, nonce: Bytes): Promise<boolean> {
   const bytes = await view.get(stashHeadKey(stash))
   if (bytes === null) return false
@@ -105,7 +105,7 @@ async function isOpen(view: KvView, stash: string, nonce: Bytes): Promise<boolea
   return head.state !== 'expired' && sameBytes(head.nonce, nonce)
 }
 
-/** Chunks from a key on; none if the stash was ended meanwhile. */
+/** Chunks from a key on; none if the stash has ended meanwhile. */
 async function readSeenChunks(
   { findings }: VerifyContext,
   view: KvView,

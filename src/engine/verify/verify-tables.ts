@@ -41,7 +41,7 @@ import { type Findings, toReadProblem } from './verify-findings.js'
 import { verifyKeys } from './verify-keys.js'
 import { verifyRows } from './verify-rows.js'
 
-/** Tables that are listed in one view, at most. */
+/** Most tables that are listed in one view. */
 const TABLES_AT_ONCE = 1_000
 /** Attempts to check a table that a concurrent change altered. */
 const TRIES_MAX = 3
@@ -69,7 +69,7 @@ export async function verifyTables(verifying: VerifyContext): Promise<void> {
   }
 }
 
-/** Checks that each catalog entry names a table and has a lower order than the next table will get. */
+/** Checks that each catalog entry names a table, and has a lower order than the next table will get. */
 async function verifyCatalog(findings: Findings, view: KvView, team: string): Promise<void> {
   const headBytes = await view.get(TEAM_HEAD_KEY)
   const nextOrder = headBytes === null ? 0 : decodeTeamHead(headBytes)
@@ -98,7 +98,7 @@ async function verifyCatalog(findings: Findings, view: KvView, team: string): Pr
   }
 }
 
-/** Checks that a deleted table has no head, and that retired rows are those of a table, or of a deleted one. */
+/** Checks that a deleted table has no head, and that retired rows belong to a table or a deleted table. */
 async function verifyDeadTables(findings: Findings, view: KvView, team: string): Promise<void> {
   for await (const entries of scanBatches(view, DEAD_TABLES_RANGE)) {
     findings.checkGoesOn()
@@ -148,7 +148,7 @@ async function verifyTable(verifying: VerifyContext, table: TableKey): Promise<v
 type SeenTable = Readonly<{
   /** Nonces of the generations that can be read. */
   generations: readonly Bytes[]
-  /** Whether its rows could be counted, apart from the problems that were reported. */
+  /** Whether its rows could be counted, apart from the reported problems. */
   isCounted: boolean
 }>
 
@@ -260,7 +260,7 @@ function isStorage(failure: unknown): boolean {
 }
 
 /**
- * Checks that there are no records between the generations, which nothing would ever delete.
+ * Checks that no records lie between the generations: nothing would ever delete them.
  * @param kept - The generations, newest first.
  */
 async function verifyForgotten(

@@ -1,5 +1,5 @@
-// Compares the cells of a segment with what its footer says of their values: reads with a condition would not find a
-// value that the footer rules out.
+// Compares the cells of a segment with the values in its footer: a search would not find a value that the footer
+// excludes.
 import { OPEN_BRACKET, QUOTE } from '../../base/ascii.js'
 import type { Bytes } from '../../base/bytes.js'
 import { sliceText } from '../../base/platform.js'
@@ -14,7 +14,7 @@ import { Decimal } from '../../schema/decimal.js'
 /** A column, by its key in row texts. */
 type Checked = Readonly<{ key: string; column: KnownColumn | undefined }>
 
-/** A cell that the footer rules out: the key of its column, and the row in its frame. */
+/** A cell that the footer excludes: the key of its column, and the row in its frame. */
 export type WrongCell = Readonly<{ key: string; row: number }>
 
 export class ValuesCheck {

@@ -2,7 +2,7 @@
 //
 // Invariants:
 // - Nothing is changed and no operation is delayed: each view shows one commit.
-// - A finding is true at some moment of the verification: see verify-rows and verify-extents.
+// - A finding was true at some moment of the verification: see verify-rows and verify-extents.
 // - A failed read ends only its own step, so that one damaged record hides no others.
 
 import { type Bytes, fromUtf8, sameBytes, toHex } from '../../base/bytes.js'
@@ -115,7 +115,7 @@ async function verifyKv({ kv }: StoreContext, findings: Findings): Promise<reado
   return partitions
 }
 
-/** The records of the system partition: each alias goes both ways. */
+/** The records of the system partition: each alias has both records. */
 async function verifySystem(
   findings: Findings,
   view: KvView,
@@ -153,7 +153,7 @@ async function verifySystem(
   }
 }
 
-/** Checks that the codecs record names every codec seen in frames. Read last, as it only grows. */
+/** Checks that the codecs record names every codec seen in frames. It is read last, because it only grows. */
 async function verifyCodecs(findings: Findings, view: KvView): Promise<void> {
   const record = await view.get(CODECS_KEY)
   if (record === null || (decodeCodecs(record) & findings.codecs) === findings.codecs) return
@@ -208,7 +208,9 @@ async function verifyDuties(view: KvView): Promise<void> {
   }
 }
 
-/** Checks that the version in each idempotency record is one that its table has reached, unless that was deleted. */
+/**
+ * Checks that the version in each idempotency record is one that its table has reached, unless the table was deleted.
+ */
 async function verifyRepeats(
   findings: Findings,
   partition: KvPartition,
@@ -228,7 +230,7 @@ async function verifyRepeats(
   })
 }
 
-/** Checks that a job that has not ended has a lease, and one that has succeeded its whole result. */
+/** Checks that an open job has a lease, and a succeeded job its whole result. */
 async function verifyJobs(findings: Findings, partition: KvPartition, team: string): Promise<void> {
   await partition.read(async (view) => {
     for await (const entries of scanBatches(view, JOBS_RANGE)) {
@@ -261,7 +263,7 @@ async function missingPart(view: KvView, job: JobKey, bytes: Uint8Array): Promis
   return null
 }
 
-/** Objects of one window, at most; each takes about 100 bytes. */
+/** Most objects of one window; each takes about 100 bytes. */
 const WINDOW_MAX = 100_000
 
 /**

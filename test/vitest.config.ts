@@ -57,8 +57,7 @@ export const SAME_EVERYWHERE = [
 const isPlatformOnly = process.env['ROWSTASH_PLATFORM_ONLY'] === '1'
 
 /**
- * Files and folders that `npm test` leaves to `npm run test:all`, by what they need. What they cover of `src/` beyond
- * `npm test` is in quality/only-in-all.md.
+ * Files and folders that `npm test` leaves to `npm run test:all`, by what they need.
  */
 export const LEFT_TO_ALL: Readonly<Record<string, readonly string[]>> = leftToAll
 

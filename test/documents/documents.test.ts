@@ -1,7 +1,7 @@
-// Goal: documents can be followed. Links lead somewhere, what comments cite is there, every folder says what lives
-// in it, and lines can be read in a terminal.
+// Goal: documents can be followed. Links lead somewhere, what comments cite is there, every folder is in the code map
+// or in the README above, and lines can be read in a terminal.
 import { existsSync } from 'node:fs'
-import { dirname, extname, join, posix } from 'node:path'
+import { dirname, join, posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { projectFiles, ROOT, readText } from '../support/project.js'
 
@@ -146,16 +146,6 @@ describe('folders', () => {
     ),
   ]
 
-  test('a folder with two files or more has a README', () => {
-    const sizes = folders.map((folder) => files.filter((path) => dirname(path) === folder).length)
-    const silent = folders.filter(
-      (folder, index) =>
-        (sizes[index] ?? 0) > 1 && !files.includes(`${folder}/README.md`) && !isRoom(folder),
-    )
-
-    expect(silent).toEqual([])
-  })
-
   test('the files that the tables of a README name are in its folder', () => {
     const missing = folders.flatMap((folder) => {
       const document = `${folder}/README.md`
@@ -168,26 +158,9 @@ describe('folders', () => {
     expect(missing).toEqual([])
   })
 
-  test('the README above a room without one names each of its files', () => {
-    const wrong = folders.filter(isRoom).flatMap((folder) => {
-      const named = namesInRoom(folder)
-      const there = files
-        .filter((path) => dirname(path) === folder && !path.endsWith('.md'))
-        .map((path) => posix.basename(path, extname(path)))
-      return [
-        ...named.filter((n) => !there.includes(n)),
-        ...there.filter((n) => !named.includes(n)),
-      ].map((name) => `${folder}/${name}`)
-    })
-
-    expect(wrong).toEqual([])
-  })
-
   test('a path that a document names is there', () => {
-    // Media types look like paths, old documents name old paths, and results are not committed.
-    const about = documents.filter(
-      (path) => !/^(?:test\/quality\/|src\/contract\/CONTRACT\.md)/.test(path),
-    )
+    // Media types look like paths, and results are not committed.
+    const about = documents.filter((path) => path !== 'src/contract/CONTRACT.md')
     const missing = about.flatMap((document) =>
       [...readText(document).matchAll(/`((?:src|adapters|test|bench)\/[\w./-]+)`/g)]
         .map(([, path = '']) => path)
@@ -213,33 +186,19 @@ describe('folders', () => {
     expect(missing).toEqual([])
   })
 
-  test('the code map names every folder', () => {
+  test('the code map names every folder, or the README above does', () => {
     const map = readText('src/ARCHITECTURE.md')
-    const missing = folders.filter(
-      (folder) =>
-        !['src', 'adapters', 'adapters/base'].includes(folder) &&
-        !isRoom(folder) &&
-        !map.includes(`| \`${folder}\` |`),
-    )
+    const isNamed = (folder: string) => {
+      if (map.includes(`| \`${folder}\` |`)) return true
+      const above = `${dirname(folder)}/README.md`
+      return files.includes(above) && readText(above).includes(`\`${posix.basename(folder)}/\``)
+    }
 
-    expect(missing).toEqual([])
+    expect(
+      folders.filter((folder) => !['src', 'adapters'].includes(folder) && !isNamed(folder)),
+    ).toEqual([])
   })
 })
-
-/** The files that the README above a folder names as its own, in rows that begin with the name of the folder. */
-function namesInRoom(folder: string): string[] {
-  const document = `${dirname(folder)}/README.md`
-  if (!files.includes(document)) return []
-  const rows = readText(document).split('\n')
-  const begin = `| \`${posix.basename(folder)}/\` | \``
-  return rows
-    .filter((row) => row.startsWith(begin))
-    .flatMap((row) => [...(row.split('|')[2] ?? '').matchAll(/`([^`]+)`/g)].map(([, n = '']) => n))
-}
-
-function isRoom(folder: string): boolean {
-  return namesInRoom(folder).length > 0
-}
 
 /** Whether a name is that of a file or a folder in a folder; `*` stands for the rest of a name. */
 function isIn(folder: string, name: string): boolean {
@@ -249,23 +208,19 @@ function isIn(folder: string, name: string): boolean {
   return files.some((path) => pattern.test(path))
 }
 
-/** Documents that are lists, an entry a line. */
-const LONG_LINES = /^(?:bench\/results\/|test\/quality\/)/
 const LINE_CHARS_MAX = 200
 
 test(`a line of a document has at most ${LINE_CHARS_MAX} characters, but for tables, links and code`, () => {
-  const long = documents
-    .filter((document) => !LONG_LINES.test(document))
-    .flatMap((document) => {
-      let isCode = false
-      return readText(document)
-        .split('\n')
-        .flatMap((line, index) => {
-          if (/^\s*(?:```|~~~)/.test(line)) isCode = !isCode
-          const isFree = isCode || line.startsWith('|') || line.includes('](')
-          return isFree || line.length <= LINE_CHARS_MAX ? [] : [`${document}:${index + 1}`]
-        })
-    })
+  const long = documents.flatMap((document) => {
+    let isCode = false
+    return readText(document)
+      .split('\n')
+      .flatMap((line, index) => {
+        if (/^\s*(?:```|~~~)/.test(line)) isCode = !isCode
+        const isFree = isCode || line.startsWith('|') || line.includes('](')
+        return isFree || line.length <= LINE_CHARS_MAX ? [] : [`${document}:${index + 1}`]
+      })
+  })
 
   expect(long).toEqual([])
 })

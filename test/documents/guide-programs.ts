@@ -1,9 +1,7 @@
 // The programs of the guides: imports, versions, files, operations.
 import assert from 'node:assert/strict'
-import { nodeHandler } from '../../adapters/node.js'
 import * as core from '../../src/index.js'
 import { createTestServer } from '../conformance/testing.js'
-import { listen } from './hosting-programs.js'
 import { memory, type Program, replaced, runModule, runPrinting } from './run-module.js'
 
 const TEAM = "declare const team: import('rowstash').Team"
@@ -74,21 +72,6 @@ const guarded: Program = {
   },
 }
 
-const past: Program = {
-  document: 'src/guides/VERSIONS.md',
-  begins: 'const { version } = await table.info()',
-  declared: TABLE,
-  async run({ text }, { onEnd }) {
-    const store = await core.openMemory({ historyRetentionMs: 60_000 })
-    onEnd(() => store.close())
-    const team = store.team('acme')
-    const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1, paid: true }] })
-    const printed = await runPrinting(text, { table: team.table(tableId) })
-
-    assert.deepEqual(printed, [[2, 1], [1]])
-  },
-}
-
 /** As printed: who, why, when, from what, to what. */
 function checkWhoChanged([line]: readonly unknown[][], expected: readonly unknown[]): void {
   assert.equal(line?.find((value) => value instanceof Date)?.getTime(), Date.UTC(2027, 0, 1))
@@ -108,42 +91,6 @@ const whoChanged: Program = {
     const printed = await runPrinting(program, { clock: NEW_YEAR })
 
     checkWhoChanged(printed, ['ann', 'new supplier', 4, 5])
-  },
-}
-
-const whoChangedOverHttp: Program = {
-  document: 'src/guides/VERSIONS.md',
-  begins: 'const get = async (path: string) => {',
-  declared: 'declare const url: string, key: string, tableId: string, rowId: string',
-  async run({ text }, surroundings) {
-    const store = await core.openMemory({ historyRetentionMs: 60_000, clock: NEW_YEAR })
-    surroundings.onEnd(() => store.close())
-    const rows = [{ item: 'tea', price: 4 }]
-    const { tableId, rowIds } = await store.team('shop').createTable({ name: 'Prices', rows })
-    const events: unknown[] = []
-    const handler = nodeHandler(store, {
-      authenticate: async () => ({ teamId: 'shop', keyId: 'key-7', author: 'ann' }),
-      audit: (event) => void events.push(event),
-    })
-    const url = await listen(handler, surroundings)
-    const given = { url, key: 'a-key-of-ann-in-the-shop', tableId, rowId: rowIds.get(0) }
-    const headers = { authorization: `Bearer ${given.key}`, 'content-type': 'application/json' }
-    const body = JSON.stringify({ price: 5 })
-    await fetch(`${url}/tables/${tableId}/rows/${given.rowId}`, { method: 'PATCH', headers, body })
-    const printed = await runPrinting(text, given)
-
-    checkWhoChanged(printed, ['ann', 4, 5])
-    const { at: _, ms: __, ...event } = events[0] as Record<string, unknown>
-    assert.deepEqual(event, {
-      teamId: 'shop',
-      keyId: 'key-7',
-      operation: 'PATCH /tables/{tableID}/rows/{rowID}',
-      tableId,
-      rowId: given.rowId,
-      version: 2,
-      rows: 1,
-      status: 200,
-    })
   },
 }
 
@@ -177,9 +124,7 @@ export const GUIDE_PROGRAMS: readonly Program[] = [
   resumed,
   retried,
   guarded,
-  past,
   whoChanged,
-  whoChangedOverHttp,
   urlInCell,
   nightly,
 ]

@@ -1,15 +1,12 @@
-// The programs of HOSTING.md that mount the contract in frameworks, run in the frameworks themselves but for Next.js, of
-// which the test plays the part: it calls what a file of routes exports.
+// The programs of HOSTING.md that mount the contract in frameworks.
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { Hono } from 'hono'
 import * as node from '../../adapters/node.js'
-import type { FetchHandler, Store } from '../../src/index.js'
-import { memory, type Program, replaced, runModule, type Surroundings } from './run-module.js'
+import { memory, type Program, runModule, type Surroundings } from './run-module.js'
 
 const DOCUMENT = 'src/guides/HOSTING.md'
 const KEY = 'a-long-random-text-of-the-host'
@@ -44,7 +41,7 @@ export async function listen(listener: RequestListener, { onEnd }: Surroundings)
 }
 
 const inHono: Program = {
-  document: 'src/guides/HOSTING.md',
+  document: DOCUMENT,
   begins: "import { fetchHandler } from 'rowstash'",
   declared: [
     "declare const app: import('hono').Hono",
@@ -59,103 +56,7 @@ const inHono: Program = {
   },
 }
 
-/** The used part of Koa, which has no types of its own. */
-type KoaContext = { respond?: boolean; body?: string; path: string }
-type KoaApp = {
-  use(middleware: (context: KoaContext, next: () => Promise<void>) => unknown): void
-  callback(): RequestListener
-}
-
 const require = createRequire(import.meta.url)
-const Koa = require('koa') as new () => KoaApp
-
-const inKoa: Program = {
-  document: DOCUMENT,
-  begins: 'app.use((context, next) => {',
-  declared: [
-    "import type { IncomingMessage, ServerResponse } from 'node:http'",
-    'type Context = { req: IncomingMessage; res: ServerResponse; respond?: boolean }',
-    'declare const app: { use(given: (context: Context, next: () => Promise<void>) => unknown): void }',
-    "declare const handler: import('rowstash/node').NodeHandler",
-  ].join(';'),
-  async run({ text }, surroundings) {
-    const app = new Koa()
-    const store = await memory(surroundings)
-    const handler = node.nodeHandler(store, { keys: KEYS, basePath: '/api' })
-    await runModule(text, { app, handler })
-    app.use((context) => {
-      context.body = `the host has ${context.path}`
-    })
-    const url = await listen(app.callback(), surroundings)
-
-    await checkMount((path, init) => fetch(url + path, init))
-    const ofHost = await fetch(`${url}/orders`)
-    assert.equal(await ofHost.text(), 'the host has /orders')
-  },
-}
-
-/**
- * Loads a file of routes twice, as a reload does, and gives the handler that it exports each time.
- * @param exporting - The line that exports the handler, which is named `answer`.
- */
-async function loadTwice<Handler>(
-  { text }: Readonly<{ text: string }>,
-  { folder, onEnd }: Surroundings,
-  exporting: RegExp,
-): Promise<readonly Handler[]> {
-  const loaded: Handler[] = []
-  let opened: Promise<Store> | undefined
-  const own = {
-    ...node,
-    openDirectory: (path: string) => {
-      assert.equal(opened, undefined, 'the directory is opened once')
-      opened = node.openDirectory(path)
-      return opened
-    },
-  }
-  onEnd(async () => (await opened)?.close())
-  const line = exporting.exec(text)?.[0] ?? ''
-  const program = replaced(replaced(text, line, 'loadedAs(answer)'), "'./data'", 'directory')
-  const given = {
-    directory: join(folder, 'data'),
-    globalThis: {},
-    process: { env: { API_KEY: KEY } },
-    loadedAs: (handler: Handler) => loaded.push(handler),
-  }
-  for (const _ of ['load', 'reload']) {
-    await runModule(program.replace(/^export const/m, 'const'), given, { 'rowstash/node': own })
-  }
-  assert.equal(opened, undefined, 'loading opens nothing')
-  return loaded
-}
-
-const inAppRouter: Program = {
-  document: DOCUMENT,
-  begins: "import type { FetchHandler } from 'rowstash'",
-  async run(block, surroundings) {
-    const handlers = await loadTwice<FetchHandler>(block, surroundings, /^export \{.*\}$/m)
-
-    assert.equal(handlers.length, 2)
-    for (const handler of handlers) {
-      await checkMount((path, init) => handler(new Request(`http://host${path}`, init)))
-    }
-  },
-}
-
-const inPagesRouter: Program = {
-  document: DOCUMENT,
-  begins: "import type { IncomingMessage, ServerResponse } from 'node:http'",
-  async run(block, surroundings) {
-    const exporting = /^export default answer$/m
-    const handlers = await loadTwice<RequestListener>(block, surroundings, exporting)
-
-    assert.equal(handlers.length, 2)
-    for (const handler of handlers) {
-      const url = await listen(handler, surroundings)
-      await checkMount((path, init) => fetch(url + path, init))
-    }
-  },
-}
 
 const shutdown: Program = {
   document: DOCUMENT,
@@ -290,12 +191,4 @@ const page: Program = {
   },
 }
 
-export const HOSTING_PROGRAMS: readonly Program[] = [
-  sessions,
-  page,
-  inHono,
-  inKoa,
-  inAppRouter,
-  inPagesRouter,
-  shutdown,
-]
+export const HOSTING_PROGRAMS: readonly Program[] = [sessions, page, inHono, shutdown]

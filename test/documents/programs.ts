@@ -131,6 +131,27 @@ const tableLife: Program = {
   },
 }
 
+const alteration: Program = {
+  document: 'src/guides/TABLES.md',
+  begins: 'await orders.alter({ add:',
+  declared: "declare const orders: import('rowstash').Table",
+  async run({ text }, surroundings) {
+    const team = (await memory(surroundings)).team('acme')
+    const { tableId } = await team.createTable({ name: 'Orders', rows: [{ total: 34.5 }] })
+    const orders = team.table(tableId)
+    await runModule(text, { orders })
+
+    const { columns } = await orders.schema()
+    assert.deepEqual(columns, [
+      { id: 'total', displayName: 'Total in EUR', type: { kind: 'string' } },
+    ])
+    assert.deepEqual(
+      (await orders.page()).rows.map(({ total }) => total),
+      ['34.5'],
+    )
+  },
+}
+
 const rowsInAndOut: Program = {
   document: 'src/guides/IMPORTING.md',
   begins: "const { body } = new Response('id,total",
@@ -170,7 +191,7 @@ const preflight: Program = {
 }
 
 const receipt: Program = {
-  document: 'src/guides/ERRORS.md',
+  document: 'src/guides/IMPORTING.md',
   begins: 'const { version, receipt } = await table.addRows(rows, {',
   declared: [
     "declare const table: import('rowstash').Table",
@@ -542,6 +563,7 @@ export const PROGRAMS: readonly Program[] = [
   library,
   failure,
   tableLife,
+  alteration,
   rowsInAndOut,
   preflight,
   receipt,

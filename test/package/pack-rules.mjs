@@ -9,7 +9,10 @@ const KINDS = [
   { form: /^dist\/[\w-]+\.js$/, max: 1_310 * KB },
   { form: /^dist\/[\w-]+\.d\.ts$/, max: 250 * KB },
   { form: /^dist\/openapi\.json$/, max: 400 * KB },
-  { form: /^src\/(?:guides\/[\w-]+|contract\/CONTRACT|format\/FORMAT)\.md$/, max: 64 * KB },
+  {
+    form: /^src\/(?:guides\/(?:[\w-]+\.md|llms\.txt)|contract\/CONTRACT\.md|format\/FORMAT\.md)$/,
+    max: 64 * KB,
+  },
   { form: /^bench\/results\/[\w-]+\.svg$/, max: 24 * KB },
   { form: /^adapters\/page\/pictures\/readme\.png$/, max: 64 * KB },
   { form: /^test\/adapters\/examples\/(?:[\w[\].-]+\/)*[\w[\].-]+\.m?js$/, max: 2 * KB },

@@ -1,4 +1,12 @@
 // Builds a segment: the rows of a chunk as frames, then a footer. FORMAT.md section 6.
+//
+// A frame has 64 rows or 16 KiB, whichever is more (PERFORMANCE.md, P11). While it is built, its texts are behind room for
+// the header and the ends, whose size is known only when the frame ends:
+//
+//   begin   … |  room for header + ends of as many rows as the frame before  | text text text →
+//                                                                            ^ textsFrom
+//   end     … | header | end end end end | text text text |
+//                      ← the texts are moved by the difference, once; the ends are filled in
 import type { Bytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import type { ObjectId } from '../objects/objects.js'

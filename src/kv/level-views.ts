@@ -1,4 +1,4 @@
-// Views of a database that nobody else writes; recently read records come from memory. README.md has a drawing.
+// Views of a database that nobody else writes; recently read records come from memory.
 //
 // Invariants:
 // - A view shows one commit. Memory holds what the database holds; before a batch begins, every open view takes a

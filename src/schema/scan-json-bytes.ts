@@ -1,5 +1,19 @@
 // Reads rows from the bytes of a JSON body, in one pass and without objects or strings: the bounds of each row and of
-// its cells, and the form of each value (PERFORMANCE.md, P2, P3). README.md has a drawing of KEY and CELL.
+// its cells, and the form of each value (PERFORMANCE.md, P2, P3).
+//
+//   {"id":17,"email":"a@b.example","tags":["x","y"]}
+//    └KEY┘└┘└──KEY──┘└───CELL────┘└─KEY──┘└─CELL──┘
+//         CELL
+//
+//   KEY   of each place in a row, kept from the row before:
+//         from    where its bytes began, with the comma before it
+//         length  bytes up to its value: comma, spaces, key, colon     compared in one step
+//         column  the column, or "not a column" for $rowID
+//         spaces  how many of the bytes are white space
+//
+//   CELL  of each value of this row:
+//         from, to   bounds of the value
+//         what       column << 16 | elements << 8 | form
 //
 // Invariants:
 // - It accepts a row only if `scan-json` does, with the same cells. If it is unsure (escapes in keys, a duplicate key,

@@ -179,7 +179,7 @@ describe('folders', () => {
   test('the code map names every folder, or the README above does', () => {
     const map = readText('src/ARCHITECTURE.md')
     const isNamed = (folder: string) => {
-      if (map.includes(`| \`${folder}\` |`)) return true
+      if (map.includes(`- \`${folder}\`: `)) return true
       const above = `${dirname(folder)}/README.md`
       return files.includes(above) && readText(above).includes(`\`${posix.basename(folder)}/\``)
     }

@@ -4,6 +4,11 @@
 // The record that names a segment has the lengths of the segment and its footer, and the number of rows. So the place
 // of the footer is known, and the place of a row is estimated as if all rows had the same length. Frames that the
 // estimate misses are read from the place that the index gives.
+//
+//   header │ frames … [ row ] … frames │ footer │ trailer │
+//                    ├────────────────────────────────────┤   one request, if the frames that follow
+//                                                             cost less than another
+//                    ├───────┤         ├──────────────────┤   else two, at the same time
 
 import { tryCall } from '../../base/awaitable.js'
 import type { Bytes } from '../../base/bytes.js'

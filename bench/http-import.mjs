@@ -11,23 +11,24 @@ const SERVER = fileURLToPath(new URL('import-server.mjs', import.meta.url))
 const KINDS = ['rowstash', 'parser']
 const MEGABYTE = 1e6
 
-export async function measureHttp(directory, { rows, rounds, chunkFolder }) {
+export async function measureHttp(directory, { rounds, ...settings }) {
   const runs = { rowstash: [], parser: [] }
   for (let round = 0; round < rounds; round++) {
     for (const kind of KINDS) {
       const place = join(directory, `http-${kind}-${round}`)
-      runs[kind].push(await runServer(kind, place, { rows, chunkFolder }))
+      runs[kind].push(await runServer(kind, place, settings))
       await emptyFiles(place)
     }
   }
   return runs
 }
 
-async function runServer(kind, directory, { rows, chunkFolder }) {
+/** @param settings `rows`, `chunkFolder`, and `rowsPerChunk` of its files (default: 1,000) */
+async function runServer(kind, directory, settings) {
   const server = fork(SERVER, [kind, directory])
   try {
     const [{ url, key }] = await once(server, 'message')
-    const clients = await startClients({ url, key, rows, chunkFolder })
+    const clients = await startClients({ url, key, ...settings })
     await ask(server, 'begin')
     const startMs = performance.now()
     await Promise.all(clients.map(runClient))
@@ -37,7 +38,9 @@ async function runServer(kind, directory, { rows, chunkFolder }) {
     const measured = { putSeconds, loopMs, peakMegabytes: megabytes, cpu }
     if (kind !== 'rowstash') return { ...measured, importSeconds: putSeconds }
     const { rowCount, firstByteSeconds } = await createTable(url, key)
-    if (rowCount !== rows) throw new Error(`${rowCount} rows were imported, not ${rows}`)
+    if (rowCount !== settings.rows) {
+      throw new Error(`${rowCount} rows were imported, not ${settings.rows}`)
+    }
     return { ...measured, importSeconds: putSeconds + firstByteSeconds }
   } finally {
     if (server.connected) {

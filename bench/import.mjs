@@ -57,9 +57,10 @@ function memoryOf({ idleBytes, putSamples, createSamples }) {
 }
 
 /** @param options.chunkFolder where the chunks are read from, if they are not to be made from the seed */
-export async function startClients({ url, key, rows, seed, rowBytes, chunkFolder }) {
-  const limit = Math.ceil(rows / ROWS_PER_CHUNK)
-  const lastRows = rows - (limit - 1) * ROWS_PER_CHUNK
+export async function startClients(options) {
+  const { url, key, rows, seed, rowBytes, chunkFolder, rowsPerChunk = ROWS_PER_CHUNK } = options
+  const limit = Math.ceil(rows / rowsPerChunk)
+  const lastRows = rows - (limit - 1) * rowsPerChunk
   const clients = Array.from({ length: CLIENTS }, (_, start) => {
     const settings = {
       url,
@@ -73,7 +74,7 @@ export async function startClients({ url, key, rows, seed, rowBytes, chunkFolder
       rowBytes,
       chunkFolder,
     }
-    const argument = { ...settings, rows: ROWS_PER_CHUNK, parallel: PUTS_AT_ONCE / CLIENTS }
+    const argument = { ...settings, rows: rowsPerChunk, parallel: PUTS_AT_ONCE / CLIENTS }
     return fork(CLIENT, [JSON.stringify(argument)])
   })
   await Promise.all(clients.map((client) => once(client, 'message')))

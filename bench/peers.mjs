@@ -8,7 +8,7 @@ import { emptyFiles } from './empty-files.mjs'
 import { measureFinalize } from './finalize.mjs'
 import { measureHttp } from './http-import.mjs'
 import { buildSqlite, installPeers } from './install-peers.mjs'
-import { ROWS_PER_CHUNK, writeChunkFiles } from './peers/data-sets.mjs'
+import { DATA_SETS, ROWS_PER_CHUNK, writeChunkFiles } from './peers/data-sets.mjs'
 import { ENGINES } from './peers/engines.mjs'
 import { judgeTargets } from './targets.mjs'
 
@@ -24,7 +24,8 @@ export async function measurePeers(directory, settings) {
   installPeers()
   buildSqlite()
   const { data, seed, rounds, full } = settings
-  const rows = Math.ceil(settings.rows / ROWS_PER_CHUNK) * ROWS_PER_CHUNK
+  const { rowsPerChunk } = DATA_SETS[data]
+  const rows = Math.ceil(settings.rows / rowsPerChunk) * rowsPerChunk
   const chunkFolder = join(directory, 'chunks')
   const workload = writeChunkFiles(chunkFolder, { data, seed })
   const argument = {
@@ -36,7 +37,7 @@ export async function measurePeers(directory, settings) {
   }
   const loadBefore = loadavg()
   const engines = await runEngines(directory, { ...argument, rows }, settings)
-  const http = await measureHttp(directory, { rows, rounds, chunkFolder })
+  const http = await measureHttp(directory, { rows, rounds, chunkFolder, rowsPerChunk })
   settings.onRound('all but finalize', { rows, workload, engines, http })
   const finalizing = { seed, chunkRows: full ? ROWS_PER_CHUNK : SMALL_CHUNK_ROWS }
   const finalize = await measureFinalize(join(directory, 'finalize'), finalizing)

@@ -1,6 +1,6 @@
 // A client process: puts its share of the chunks of a stash, several at a time.
 // Its settings come as one JSON argument; it ends with code 0 when every chunk was acknowledged.
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import { makeChunks } from './workloads.mjs'
@@ -14,9 +14,10 @@ const DISTINCT_CHUNKS = 32
 const chunks =
   settings.chunkFolder === undefined
     ? makeChunks({ seed, count: DISTINCT_CHUNKS, rows, rowBytes })
-    : Array.from({ length: DISTINCT_CHUNKS }, (_, index) =>
-        readFileSync(join(settings.chunkFolder, `${index}.json`)),
-      )
+    : readdirSync(settings.chunkFolder)
+        .filter((name) => name.endsWith('.json'))
+        .slice(0, DISTINCT_CHUNKS)
+        .map((name) => readFileSync(join(settings.chunkFolder, name)))
 const lastChunk =
   lastRows === rows
     ? chunks[(limit - 1) % chunks.length]

@@ -17,7 +17,7 @@ const USAGE = `Usage: npm run bench                       all of them but guard,
        npm run bench -- write [--operations N] [--seed N] [--directory DIR]
        npm run bench -- files [--bytes N] [--directory DIR]
        npm run bench -- rewrite|busy [--rows N] [--seed N] [--directory DIR]
-       npm run bench -- peers|guard [--rows N] [--rounds N] [--engines A,B] [--data standard|flights] [--full]
+       npm run bench -- peers|guard [--rows N] [--rounds N] [--engines A,B] [--data NAME] [--full]
                         [--threads N] [--baseline] [--store-options JSON] [--seed N] [--directory DIR]
        npm run bench -- main [--rows N] [--rounds N] [--data standard|flights] [--store-options JSON] [--seed N]
        npm run bench -- objects [--rows N] [--directory DIR]
@@ -36,7 +36,8 @@ const USAGE = `Usage: npm run bench                       all of them but guard,
   --engines A,B    only these of peers/engines.mjs, merge.mjs or export-engines.mjs; targets that need
                    others are not measured
   --threads N      of DuckDB, and connections of PostgreSQL by several (default: the cores of the machine)
-  --data NAME      the rows of README.md (default), or a public data set of 200,000 short rows, repeated
+  --data NAME      standard (default), flights: a public data set of 200,000 short rows, repeated; of peers,
+                   also flightsInLargeChunks: the same in chunks of 10,000
   --store-options  options of rowstash, as JSON
   --full           a table of 8,000,000 rows too
   --baseline       store the run as what later runs of guard are compared with
@@ -334,10 +335,14 @@ const names =
   positionals.length > 0
     ? positionals
     : Object.keys(RUNS).filter((name) => !NOT_BY_DEFAULT.includes(name))
+/** Of `DATA_SETS`; rows in large chunks only beside others. */
+const PEERS_DATA = 'flightsInLargeChunks'
+const DATA_NAMES = ['standard', 'flights', PEERS_DATA]
 const isPart = values.part === undefined || ['finalize', 'http'].includes(values.part)
 const isWell =
   isPart &&
-  ['standard', 'flights'].includes(values.data) &&
+  DATA_NAMES.includes(values.data) &&
+  (values.data !== PEERS_DATA || names.every((name) => name === 'peers')) &&
   !Object.values({ ...settingsOf(names[0]), ...peersSettings(names[0]) }).some(Number.isNaN) &&
   names.every((name) => Object.hasOwn(RUNS, name))
 

@@ -35,21 +35,29 @@ export const DATA_SETS = {
       notes: 'text',
     }),
     updated: 'visits',
+    rowsPerChunk: ROWS_PER_CHUNK,
     makeChunks: (seed) => makeChunks({ seed, count: CHUNK_FILES, rows: ROWS_PER_CHUNK }),
   },
-  flights: {
+  flights: flights(ROWS_PER_CHUNK),
+  /** Chunks with as many bytes as those of standard rows. */
+  flightsInLargeChunks: flights(10 * ROWS_PER_CHUNK),
+}
+
+function flights(rowsPerChunk) {
+  return {
     columns: columns({ delay: 'integer', distance: 'integer', time: 'real' }),
     updated: 'delay',
-    makeChunks: readFlights,
-  },
+    rowsPerChunk,
+    makeChunks: () => readFlights(rowsPerChunk),
+  }
 }
 
 /** The 200,000 rows of a public data set, as its devDependency brings them. */
-function readFlights() {
+function readFlights(rowsPerChunk) {
   const rows = JSON.parse(readFileSync(FLIGHTS, 'utf8'))
   const chunks = []
-  for (let at = 0; at + ROWS_PER_CHUNK <= rows.length; at += ROWS_PER_CHUNK) {
-    chunks.push(Buffer.from(JSON.stringify(rows.slice(at, at + ROWS_PER_CHUNK))))
+  for (let at = 0; at + rowsPerChunk <= rows.length; at += rowsPerChunk) {
+    chunks.push(Buffer.from(JSON.stringify(rows.slice(at, at + rowsPerChunk))))
   }
   return chunks
 }
@@ -57,7 +65,8 @@ function readFlights() {
 /** Writes the chunks of a data set as JSON, and as CSV. @returns bytes a row of both. */
 export function writeChunkFiles(folder, { data, seed }) {
   mkdirSync(folder, { recursive: true })
-  const chunks = DATA_SETS[data].makeChunks(seed)
+  const { rowsPerChunk, makeChunks } = DATA_SETS[data]
+  const chunks = makeChunks(seed)
   const bytes = { json: 0, csv: 0 }
   for (const [index, json] of chunks.entries()) {
     const csv = Buffer.from(renderCsv(DATA_SETS[data].columns, JSON.parse(json.toString())))
@@ -66,7 +75,7 @@ export function writeChunkFiles(folder, { data, seed }) {
     bytes.json += json.length
     bytes.csv += csv.length
   }
-  const rows = chunks.length * ROWS_PER_CHUNK
+  const rows = chunks.length * rowsPerChunk
   return { files: chunks.length, jsonRowBytes: bytes.json / rows, csvRowBytes: bytes.csv / rows }
 }
 

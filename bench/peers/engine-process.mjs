@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { watchLoop } from '../loop-delay.mjs'
 import { peakBytes, residentBytes } from '../server-process.mjs'
-import { DATA_SETS, openChunks, ROWS_PER_CHUNK } from './data-sets.mjs'
+import { DATA_SETS, openChunks } from './data-sets.mjs'
 import { ENGINES } from './engines.mjs'
 
 const PAGES_MAX = 200
@@ -23,14 +23,15 @@ const MEGABYTE = 1e6
 
 const settings = JSON.parse(process.argv[2])
 const engine = ENGINES[settings.engine]
-const { columns, updated } = DATA_SETS[settings.data]
+const { columns, updated, rowsPerChunk } = DATA_SETS[settings.data]
 
 async function run() {
   const open = await loadEngine()
   if (open === undefined) return undefined
   const { directory, rows, storeOptions, threads } = settings
   mkdirSync(directory, { recursive: true })
-  const options = { columns, updated, rows, storeOptions, threads, ...engine.options }
+  const common = { columns, updated, rows, rowsPerChunk, storeOptions, threads }
+  const options = { ...common, ...engine.options }
   const openAgain = () => open(directory, options)
 
   const { keys, ...imported } = await runImport(await openAgain())
@@ -60,7 +61,7 @@ async function loadEngine() {
 async function runImport(db) {
   const { chunkFolder, chunkFiles: files, rows } = settings
   const extension = engine.options?.format ?? 'json'
-  const chunks = openChunks(chunkFolder, { count: rows / ROWS_PER_CHUNK, files, extension })
+  const chunks = openChunks(chunkFolder, { count: rows / rowsPerChunk, files, extension })
   const idleMegabytes = megabytes(residentBytes(process.pid))
   const endWatch = watchLoop()
   await sleep(5) // It counts from its first timer on.

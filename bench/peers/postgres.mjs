@@ -5,7 +5,6 @@ import { pipeline } from 'node:stream/promises'
 import { PGlite } from '@electric-sql/pglite'
 import pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
-import { ROWS_PER_CHUNK } from './data-sets.mjs'
 import { columnList, nameList, POSTGRES_TYPES, renderCopy } from './sql.mjs'
 
 const TABLE = 'rowstash_bench'
@@ -38,7 +37,8 @@ export async function openPGlite(directory, { columns, updated }) {
 }
 
 /** @param options.isMany - Each of `threads` connections copies its share of the chunks. */
-export async function openPostgres(_, { columns, updated, threads, isMany = false }) {
+export async function openPostgres(_, options) {
+  const { columns, updated, rowsPerChunk, threads, isMany = false } = options
   const { DATABASE_URL: connectionString } = process.env
   const pool = new pg.Pool({ connectionString, max: CONNECTIONS })
   const names = new Map()
@@ -59,7 +59,7 @@ export async function openPostgres(_, { columns, updated, threads, isMany = fals
         async function* pieces() {
           for (let serial = first; serial < count; serial += connections) {
             const parsed = JSON.parse(text(serial).toString())
-            yield Buffer.from(renderCopy(columns, parsed, serial * ROWS_PER_CHUNK + 1))
+            yield Buffer.from(renderCopy(columns, parsed, serial * rowsPerChunk + 1))
             rows += parsed.length
           }
         }

@@ -16,7 +16,6 @@ import { FIND_PROGRAMS } from './find-programs.js'
 import { GUIDE_PROGRAMS } from './guide-programs.js'
 import { HOSTING_PROGRAMS } from './hosting-programs.js'
 import { memory, type Names, type Program, replaced, runModule, runPrinting } from './run-module.js'
-import { traced } from './traced-program.js'
 import { TYPED_PROGRAMS } from './typed-programs.js'
 
 const firstProgram: Program = {
@@ -579,7 +578,6 @@ export const PROGRAMS: readonly Program[] = [
   job,
   hosting('nodeHandler(store, { keys, baseUrl:'),
   hosting('nodeHandler(store, { keys, cors:'),
-  traced,
   hooks,
   inBrowser,
   inPostgres,

@@ -31,7 +31,6 @@ const STRICT: ts.CompilerOptions = {
     'rowstash/s3': [join(ROOT, 'adapters/s3.ts')],
     'rowstash/client': [join(ROOT, 'src/client/client.ts')],
     'rowstash/testing': [join(ROOT, 'test/conformance/testing.ts')],
-    '@opentelemetry/api': [join(ROOT, 'test/documents/opentelemetry-api.d.ts')],
   },
 }
 

@@ -1,5 +1,5 @@
 /**
- * The core: stores, tables, rows, files and the HTTP contract. It imports no module of Node, so it runs in browsers too.
+ * The core: stores, tables, rows, files and the HTTP contract. It imports no Node module, so it also runs in browsers.
  * @module rowstash
  */
 

@@ -1,6 +1,6 @@
 /**
- * What no entry of the package exports: the limits that its adapters and programs use, and types that others consist
- * of. A program names such a type by its place, as in `VerifyReport['checked']` or `Parameters<Table['count']>[1]`.
+ * Names that no entry of the package exports: limits for its adapters and programs, and parts of exported types. A
+ * program refers to such a type by its place, such as `VerifyReport['checked']` or `Parameters<Table['count']>[1]`.
  * @module not exported
  */
 

@@ -1,6 +1,6 @@
 /**
- * Types for those who implement a port (records, objects, sources of files, clock, metrics), or serve a store by a server
- * of their own: requests and answers of the contract, and pages as JSON text. There are no values in it.
+ * Types for implementing a port (records, objects, sources of files, clock, metrics), or your own server for a store:
+ * requests and answers of the contract, and pages as JSON text. It exports no values.
  * @module rowstash/ports
  */
 

@@ -1,4 +1,4 @@
-// The codes of the characters that scanners and writers of bytes look for.
+// Character codes for scanners and writers of bytes.
 export const TAB = 0x09
 export const LINE_FEED = 0x0a
 export const CARRIAGE_RETURN = 0x0d

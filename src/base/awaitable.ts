@@ -1,22 +1,22 @@
-// A value or a promise of it. Values in memory are passed on without a promise, which would cost more than finding a row
-// (PERFORMANCE.md, P18).
+// A value or a promise of it. A value in memory is passed on without a promise, which would cost more than finding a
+// row (PERFORMANCE.md, P18).
 
-/** A value, or a promise of it; `await` takes both. */
+/** A value, or a promise of it; `await` accepts both. */
 export type Awaitable<T> = T | Promise<T>
 
-/** Whether the value is here. A promise may be of another realm, or a class of its own. */
+/** Whether the value is available now. A promise may be of another realm, or of another class. */
 export function isSync<T>(soon: Awaitable<T>): soon is T {
   if (typeof soon !== 'object' || soon === null) return true
-  // Asking for the property is quicker than asking whether there is one, on values of many shapes.
+  // Reading the property is faster than testing for it, on values of many shapes.
   return !(soon instanceof Promise) && (soon as { then?: unknown }).then === undefined
 }
 
-/** Applies `use` to a value: at once if it is there, and then failures of `use` are thrown at once too. */
+/** Applies `use` to a value. If the value is available, at once, and failures of `use` are thrown synchronously. */
 export function chain<T, U>(soon: Awaitable<T>, use: (value: T) => Awaitable<U>): Awaitable<U> {
   return isSync(soon) ? use(soon) : soon.then(use)
 }
 
-/** Runs `use`, and `end` once it has settled, however it has. */
+/** Runs `use`, and then `end`, whether `use` succeeds or fails. */
 export function finallyDo<T>(use: () => Awaitable<T>, end: () => void): Awaitable<T> {
   let result: Awaitable<T>
   try {
@@ -30,7 +30,7 @@ export function finallyDo<T>(use: () => Awaitable<T>, end: () => void): Awaitabl
   return result
 }
 
-/** Runs `use`; its failure is a rejected promise also when it comes at once. */
+/** Runs `use`. Even a synchronous failure becomes a rejected promise. */
 export function tryCall<T>(use: () => Awaitable<T>): Awaitable<T> {
   try {
     return use()

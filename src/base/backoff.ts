@@ -1,15 +1,15 @@
-// Attempts, and the waits between them: they double, and are random, so that those who met do not meet again.
+// Repeated attempts. The waits between them double and are random, so that callers that collided do not collide again.
 import { readUint32 } from './bytes.js'
 import { monotonicMs } from './clock.js'
 import { pause } from './pause.js'
 import type { Random } from './random.js'
 
-/** The longest wait after the first attempt, which doubles with each, and the longest of all; in milliseconds. */
+/** The longest wait after the first attempt, which doubles with each attempt, and the upper limit; in milliseconds. */
 export type BackoffRange = Readonly<{ firstMs: number; maxMs: number }>
 
 /**
- * How long to wait before another attempt, in milliseconds: a random time, from 0 to the longest (full jitter).
- * @param attempt - 0 for the first one that failed.
+ * The wait before the next attempt, in milliseconds: random, from 0 to the longest (full jitter).
+ * @param attempt - 0 for the first failed attempt.
  */
 export type Backoff = (attempt: number) => number
 
@@ -20,10 +20,10 @@ export function openBackoff({ firstMs, maxMs }: BackoffRange, random: Random): B
   }
 }
 
-/** How long attempts go on. */
+/** Bounds of repeated attempts. */
 export type RetryBounds = Readonly<{
   backoff: Backoff
-  /** Default: any number. */
+  /** Default: unlimited. */
   attemptsMax?: number
   /** The end of the last pause, by the monotonic clock. */
   deadlineMs: number
@@ -31,7 +31,7 @@ export type RetryBounds = Readonly<{
 
 /**
  * Makes attempts, with pauses between them, until one succeeds.
- * @param leastPauseMs - Of a failure: the shortest pause after it, as a server may ask for; null: it would only come again.
+ * @param leastPauseMs - Returns the shortest pause after a failure, which a server may request; null: do not retry.
  * @throws the failure of the last attempt
  */
 export async function retry<T>(

@@ -1,4 +1,4 @@
-/** Items in batches of `countMax`, the last of which may have fewer; none of them is empty. */
+/** Nonempty batches of `countMax` items; the last may have fewer. */
 export function* inBatches<Item>(
   items: readonly Item[],
   countMax: number,

@@ -1,4 +1,4 @@
-/** A map with a largest number of entries: one more drops the oldest. For values that can be found again. */
+/** A map with a maximum size: adding an entry beyond it drops the oldest. For values that can be computed again. */
 export class BoundedMap<Key, Value> {
   readonly #countMax: number
   readonly #entries = new Map<Key, Value>()
@@ -35,7 +35,7 @@ export class BoundedMap<Key, Value> {
     this.#entries.clear()
   }
 
-  /** The oldest entries, `countMax` at most. */
+  /** The oldest entries, at most `countMax`. */
   oldest(countMax: number): [Key, Value][] {
     return [...this.#entries].slice(0, countMax)
   }

@@ -1,4 +1,4 @@
-// Reuses large buffers: a fresh one costs page faults, and many of them make the garbage collector hold far more memory
+// Reuses large buffers. Fresh ones cost page faults, and many of them make the garbage collector hold far more memory
 // than is in use (PERFORMANCE.md, P15).
 import type { Bytes } from './bytes.js'
 
@@ -9,19 +9,19 @@ export class BufferPool {
   readonly #free: Uint8Array<ArrayBuffer>[] = []
   #bytes = 0
 
-  /** @param bytesMax - Memory that the pool keeps at most, in bytes; 0 keeps nothing. */
+  /** @param bytesMax - Most memory in the pool, in bytes; 0 keeps nothing. */
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
   }
 
-  /** Memory that the pool keeps now, in bytes, without the buffers that were taken. */
+  /** Memory in the pool, in bytes, without the buffers in use. */
   get bytes(): number {
     return this.#bytes
   }
 
   /**
-   * A buffer of at least `bytes` bytes, with any content.
-   * @param lengthMax - How long it may be, if it is not a new one.
+   * A buffer of at least `bytes` bytes, with arbitrary content.
+   * @param lengthMax - The greatest length of a reused buffer.
    */
   take(bytes: number, lengthMax = 4 * bytes + SIZE_MIN): Uint8Array<ArrayBuffer> {
     const free = this.#free
@@ -36,7 +36,7 @@ export class BufferPool {
     return new Uint8Array(pooledBytes(bytes))
   }
 
-  /** Gives back a buffer, or what a part of one stands on. Nobody may use it any more. */
+  /** Returns a buffer, or the buffer under a view, to the pool. It must not be used afterwards. */
   give(bytes: Bytes): void {
     const buffer = bytes.buffer as ArrayBuffer
     const isWhole = bytes.length === buffer.byteLength
@@ -47,7 +47,7 @@ export class BufferPool {
   }
 }
 
-/** Few sizes, so that buffers fit again. */
+/** Rounds to few sizes, so that buffers can be reused. */
 function pooledBytes(bytes: number): number {
   return Math.max(SIZE_MIN, 2 ** Math.ceil(Math.log2(Math.max(1, bytes))))
 }

@@ -1,11 +1,10 @@
 /**
- * Values by key, dropped when they cost more than a budget of bytes. In two generations instead of an order
- * of use: what was not asked for since the younger one began goes with the older one. So a hit moves
- * nothing, and never more than the budget is held.
+ * A cache with a budget of bytes. Instead of an order of use it has two generations: entries not used since the younger
+ * one began are dropped with the older one. So a hit moves nothing in an order, and the budget is never exceeded.
  */
 export class ByteCache<Value> {
   readonly #generationBytesMax: number
-  /** A key is in one of them at most. */
+  /** A key is in at most one of them. */
   #young = new Map<string, Value>()
   #old = new Map<string, Value>()
   #youngBytes = 0
@@ -15,8 +14,8 @@ export class ByteCache<Value> {
   readonly #bytesOf: (key: string, value: Value) => number
 
   /**
-   * @param bytesMax - Size of the cache, in bytes, at most; 0 caches nothing.
-   * @param bytesOf - What an entry costs, more than 0; always the same for the same one.
+   * @param bytesMax - Greatest size of the cache, in bytes; 0 caches nothing.
+   * @param bytesOf - The cost of an entry, positive and constant.
    */
   constructor(bytesMax: number, bytesOf: (key: string, value: Value) => number) {
     this.#generationBytesMax = bytesMax / 2
@@ -33,7 +32,7 @@ export class ByteCache<Value> {
     return this.#hits
   }
 
-  /** Lookups that found none. */
+  /** Lookups that found no entry. */
   get misses(): number {
     return this.#misses
   }
@@ -54,7 +53,7 @@ export class ByteCache<Value> {
     return old
   }
 
-  /** Sets the value of an entry, if there is one. @param keep - Makes of the value what is kept. */
+  /** Replaces the value of an entry, if there is one. @param keep - Returns the value to keep. */
   replace(key: string, value: Value, keep: (value: Value) => Value): void {
     const before = this.#young.get(key)
     if (before === undefined && !this.#old.has(key)) return
@@ -69,7 +68,7 @@ export class ByteCache<Value> {
     this.#young.set(key, kept)
   }
 
-  /** An entry that costs more than half of the budget is not kept. */
+  /** An entry that costs more than half the budget is not kept. */
   set(key: string, value: Value): void {
     const bytes = this.#bytesOf(key, value)
     if (bytes > this.#generationBytesMax) {

@@ -2,7 +2,7 @@ import { QUOTE } from './ascii.js'
 import { tagOf } from './options.js'
 import { builtInHex } from './platform.js'
 
-/** A run of bytes, which is not changed after it was passed on. */
+/** Bytes that must not change after they were passed on. */
 export type Bytes = Uint8Array
 
 const encoder = new TextEncoder()
@@ -10,12 +10,12 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 export const NO_BYTES: Bytes = new Uint8Array(0)
 
-/** The same memory without what a runtime's own class of bytes adds: parts of it are made quicker. */
+/** The same memory as a plain Uint8Array: views of it are made faster than of a runtime's subclass. */
 export function plainView({ buffer, byteOffset, length }: Bytes): Bytes {
   return new Uint8Array(buffer, byteOffset, length)
 }
 
-/** Bytes of a caller, also of another realm; those of shared memory are copied. undefined: it is something else. */
+/** Bytes of a caller, of any realm; shared memory is copied. undefined: not bytes. */
 export function bytesOf(given: unknown): Bytes | undefined {
   if (!ArrayBuffer.isView(given) || tagOf(given) !== 'Uint8Array') return undefined
   const { buffer, byteOffset, byteLength } = given
@@ -27,14 +27,14 @@ export function utf8(text: string): Bytes {
   return encoder.encode(text)
 }
 
-/** Decodes UTF-8; throws a TypeError when the bytes are not valid. A byte order mark stays. */
+/** Decodes UTF-8; throws a TypeError for invalid bytes. Keeps a byte order mark. */
 export function fromUtf8(bytes: Bytes): string {
   return decoder.decode(bytes)
 }
 
 const BYTE_ORDER_MARK = Object.freeze([0xef, 0xbb, 0xbf])
 
-/** How long the byte order mark is that a text in UTF-8 may begin with: 3 or 0. */
+/** The length of the UTF-8 byte order mark at the beginning of a text: 3 or 0. */
 export function markLength(text: Bytes): number {
   return BYTE_ORDER_MARK.every((byte, i) => text[i] === byte) ? BYTE_ORDER_MARK.length : 0
 }
@@ -46,7 +46,7 @@ export function sameBytes(left: Bytes, right: Bytes): boolean {
   return true
 }
 
-/** Whether short bytes stand at a place before `limit`. */
+/** Whether bytes before `limit` begin with `key` at a place. */
 export function startsWith(bytes: Bytes, at: number, limit: number, key: Bytes): boolean {
   const { length } = key
   if (at + length > limit) return false
@@ -54,12 +54,12 @@ export function startsWith(bytes: Bytes, at: number, limit: number, key: Bytes):
   return true
 }
 
-/** As `sameBytes`, for values that may be absent: null is the same as null only. */
+/** `sameBytes` for optional values: null equals only null. */
 export function sameValue(left: Bytes | null, right: Bytes | null): boolean {
   return left === null || right === null ? left === right : sameBytes(left, right)
 }
 
-/** Byte order, as LevelDB sorts keys. */
+/** Compares in byte order, as LevelDB sorts keys. */
 export function compareBytes(left: Bytes, right: Bytes): number {
   const shared = Math.min(left.length, right.length)
   for (let i = 0; i < shared; i++) {
@@ -81,13 +81,13 @@ export function concatBytes(parts: readonly Bytes[]): Bytes {
   return whole
 }
 
-/** Four bytes from `at` on, in big-endian order. Without a DataView, which costs more than a few numbers. */
+/** Reads four big-endian bytes at `at`. Not through a DataView, which costs more for a few numbers. */
 export function readUint32(bytes: Bytes, at: number): number {
   const low = ((bytes[at + 1] ?? 0) << 16) | ((bytes[at + 2] ?? 0) << 8) | (bytes[at + 3] ?? 0)
   return (bytes[at] ?? 0) * 0x100_0000 + low
 }
 
-/** Big-endian. Byte by byte: a DataView of a few bytes costs more, as they get memory of their own for it. */
+/** Writes big-endian. Byte by byte: a DataView makes small arrays allocate a buffer, which costs more. */
 export function putUint32(bytes: Bytes, at: number, value: number): void {
   bytes[at] = value >>> 24
   bytes[at + 1] = value >>> 16
@@ -95,13 +95,13 @@ export function putUint32(bytes: Bytes, at: number, value: number): void {
   bytes[at + 3] = value
 }
 
-/** Big-endian. @param value - A safe integer from 0 on. */
+/** Writes big-endian. @param value - A nonnegative safe integer. */
 export function putUint64(bytes: Bytes, at: number, value: number): void {
   putUint32(bytes, at, Math.floor(value / 2 ** 32))
   putUint32(bytes, at + 4, value % 2 ** 32)
 }
 
-/** Fewer bytes are within their array; memory of their own costs ten times a part of a block (PERFORMANCE.md, P56). */
+/** V8 keeps shorter arrays inside the object. A separate buffer costs ten times a part of a block (PERFORMANCE.md, P56). */
 const POOLED_BYTES_MIN = 65
 const POOLED_BYTES_MAX = 1_024
 const BLOCK_BYTES = 4_096
@@ -109,7 +109,7 @@ const BLOCK_BYTES = 4_096
 let block = new ArrayBuffer(0)
 let taken = 0
 
-/** Memory for bytes that are soon given up: what is kept keeps its whole block, of 4 KiB. */
+/** Memory for short-lived bytes: as long as they are kept, they keep their whole block of 4 KiB. */
 export function pooledBytes(count: number): Uint8Array<ArrayBuffer> {
   if (count < POOLED_BYTES_MIN || count > POOLED_BYTES_MAX) return new Uint8Array(count)
   if (taken + count > block.byteLength) {
@@ -121,10 +121,10 @@ export function pooledBytes(count: number): Uint8Array<ArrayBuffer> {
   return bytes
 }
 
-/** A text as UTF-8 behind `room` free bytes, soon given up. */
+/** A text as UTF-8 after `room` free bytes, short-lived. */
 export function utf8Behind(room: number, text: string): Bytes {
   const bytes = pooledBytes(room + text.length)
-  // Mostly each character has one byte: then nothing is made that is only copied from.
+  // Mostly each character has one byte, so nothing needs to be copied.
   const { read } = encoder.encodeInto(text, bytes.subarray(room))
   return read === text.length ? bytes : concatBytes([new Uint8Array(room), encoder.encode(text)])
 }
@@ -141,14 +141,14 @@ export function toHex(bytes: Bytes): string {
 
 const HEX_DIGIT_OF_CODE = /* @__PURE__ */ digitsByCode('0123456789abcdef')
 
-/** By the code of a character, its place in an alphabet; -1: it is not in it. */
+/** The place of each character in an alphabet, by character code; -1: not in it. */
 function digitsByCode(alphabet: string): Int8Array {
   const digits = new Int8Array(128).fill(-1)
   for (let digit = 0; digit < alphabet.length; digit++) digits[alphabet.charCodeAt(digit)] = digit
   return digits
 }
 
-/** Decodes an even number of lower-case hex digits, or returns null when the text is not that. */
+/** Decodes an even number of lower-case hex digits; null: the text is anything else. */
 export function fromHex(text: string): Bytes | null {
   if (text.length % 2 !== 0) return null
   const bytes = new Uint8Array(text.length / 2)
@@ -162,7 +162,7 @@ export function fromHex(text: string): Bytes | null {
 }
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
-/** The character of each digit of base64url, as its code. */
+/** The character code of each base64url digit. */
 export const BASE64URL_CODES: Bytes = /* @__PURE__ */ Uint8Array.from(ALPHABET, (character) =>
   character.charCodeAt(0),
 )
@@ -181,7 +181,7 @@ export function toBase64Url(bytes: Bytes): string {
   return text
 }
 
-/** Decodes canonical base64url, or returns null: a text that would not encode to itself is refused. */
+/** Decodes canonical base64url; null: the text would not encode to itself. */
 export function fromBase64Url(text: string): Bytes | null {
   const spare = text.length % 4
   if (spare === 1) return null
@@ -203,7 +203,7 @@ export function fromBase64Url(text: string): Bytes | null {
   return left === 0 ? bytes : null
 }
 
-/** UTF-16 units of valid UTF-8. */
+/** The number of UTF-16 units in valid UTF-8. */
 export function utf16Length(bytes: Bytes, from: number, to: number): number {
   let units = 0
   for (let at = from; at < to; at++) {
@@ -213,7 +213,10 @@ export function utf16Length(bytes: Bytes, from: number, to: number): number {
   return units
 }
 
-/** The text of a quoted field between its quotes, in which each two of them stand for one: by bytes, as millions may. */
+/**
+ * The text of a quoted field, given without its quotes, with doubled quotes resolved. Works on bytes, since there may
+ * be millions.
+ */
 export function unquotedText(bytes: Bytes, from: number, to: number): string {
   const plain = new Uint8Array(to - from)
   let length = 0

@@ -1,19 +1,19 @@
 import { StoreError } from './store-error.js'
 
-/** The time source of a store, so that tests can make hours pass. */
+/** The time source of a store. Tests can replace it to let hours pass. */
 export interface Clock {
   /** Milliseconds since 1970 UTC. */
   now(): number
   /**
-   * Milliseconds since some time in the past; setting the clock does not change it. Waits are measured by it, and
-   * lifetimes pass no faster. Default: waits are measured by the system's, and lifetimes pass as `now` does.
+   * Milliseconds since some time in the past, not affected when the clock is set. It measures waits, and lifetimes pass
+   * no faster. Default: waits use the system's monotonic time, and lifetimes use `now`.
    */
   monotonicMs?(): number
 }
 
 export const systemClock: Clock = { now: () => Date.now(), monotonicMs }
 
-/** Milliseconds since some time in the past, which setting the system's clock does not change. */
+/** Milliseconds since some time in the past, not affected when the system's clock is set. */
 export function monotonicMs(): number {
   return performance.now()
 }
@@ -22,13 +22,13 @@ export function monotonicMs(): number {
 export class StoreClock implements Clock {
   readonly #clock: Clock
   #lifetimeMs: number
-  /** The monotonic time at which that was the time. */
+  /** The monotonic time of the last measurement. */
   #measuredAt: number
   readonly #skewMsMax: number
-  /** How far the clock is ahead of that of the database, at least; negative: behind it. */
+  /** A lower bound of this clock's lead over the database's clock; negative: it is behind. */
   #aheadMs = 0
 
-  /** @param skewMsMax - How far it may be from the clock of the database. */
+  /** @param skewMsMax - The greatest allowed difference from the database's clock, in milliseconds. */
   constructor(clock: Clock, skewMsMax: number) {
     this.#clock = clock
     this.#skewMsMax = skewMsMax
@@ -46,7 +46,7 @@ export class StoreClock implements Clock {
     return this.#clock.monotonicMs?.() ?? monotonicMs()
   }
 
-  /** Compares the clock with that of the database. @param ask - Asks for its time, in milliseconds since 1970 UTC. */
+  /** Compares the clock with the database's. @param ask - Returns the database's time, in milliseconds since 1970 UTC. */
   async compare(ask: () => Promise<number>): Promise<void> {
     const askedAt = this.monotonicMs()
     const aheadMs = -(await ask()) + this.now()
@@ -55,8 +55,8 @@ export class StoreClock implements Clock {
   }
 
   /**
-   * The time at which a lifetime begins, in milliseconds since 1970 UTC.
-   * @throws {StoreError} STORAGE_UNAVAILABLE: the clock is too far from that of the database
+   * The current time for the beginning of a lifetime, in milliseconds since 1970 UTC.
+   * @throws {StoreError} STORAGE_UNAVAILABLE: the clock differs too much from the database's
    */
   stampMs(): number {
     this.#checkSkew()
@@ -64,8 +64,8 @@ export class StoreClock implements Clock {
   }
 
   /**
-   * The time that ends lifetimes, in milliseconds since 1970 UTC: never ahead of `now`, and no faster than the monotonic
-   * time. So nothing ends early because the clock was set forward, or back and right again.
+   * The current time for the end of lifetimes, in milliseconds since 1970 UTC: never ahead of `now`, and no faster than
+   * monotonic time. So nothing ends early when the clock is set forward, or back and right again.
    * @throws {StoreError} as `stampMs`
    */
   lifetimeMs(): number {

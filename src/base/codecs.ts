@@ -1,5 +1,5 @@
-// Compression of pieces of bytes: what the runtime has, else what the core brings. Large pieces are compressed off the
-// main thread; small ones are converted on it, as a trip to another thread and back takes longer than that.
+// Compression by the runtime, or else by a bundled library. Large pieces are compressed on other threads; small ones on
+// the main thread, because a trip to another thread takes longer.
 import { deflateSync, inflateSync } from 'fflate'
 import type { Awaitable } from './awaitable.js'
 import { type Bytes, plainView } from './bytes.js'
@@ -11,19 +11,19 @@ import { soleZstdFrame, zstdContentBytes } from './zstd-frame.js'
 
 export type CodecName = 'deflate' | 'zstd'
 
-/** `fast` is for what is on its way into the store, `thorough` for what is rewritten once and then kept. */
+/** `fast` is for data on its way into the store, `thorough` for data that is rewritten once and then kept. */
 export type Effort = 'fast' | 'thorough'
 
-/** One way to compress. Nobody changes bytes that were handed in before the result is there. */
+/** A compression method. Input bytes must not change until the result is there. */
 export interface Codec {
   /** The compressed bytes; null: they would be more than `outBytesMax`. Default effort: `fast`. */
   compress(raw: Bytes, outBytesMax: number, effort?: Effort): Promise<Bytes | null>
 
   /**
-   * The bytes that were compressed, in `memory` or in memory that holds nothing else but may be larger.
-   * @param rawBytes - How many they must be; no more than one above that is ever made.
-   * @param memory - May receive the bytes if it has room for them.
-   * @throws {Error} of no special kind, at once or later: it is not the compressed form of `rawBytes` bytes.
+   * The decompressed bytes, in `memory` or in a buffer of their own, which may be larger.
+   * @param rawBytes - The required number; at most one byte more is ever produced.
+   * @param memory - May receive the bytes if it is large enough.
+   * @throws {Error} of any class, thrown or as a rejection: not the compressed form of `rawBytes` bytes.
    */
   decompress(stored: Bytes, rawBytes: number, memory?: Bytes): Awaitable<Bytes>
 }
@@ -48,7 +48,7 @@ type ConvertOptions = Readonly<{
   params?: Readonly<Record<number, number>>
 }>
 
-/** Asks for what made the output too, as it says how many bytes it took in. */
+/** Requests the engine too, which knows how many input bytes were consumed. */
 const WITH_ENGINE = { info: true } as const
 
 type Converted = Readonly<{ buffer: Bytes; engine: Readonly<{ bytesWritten: number }> }>
@@ -61,7 +61,7 @@ type Convert = (
   done: (failure: unknown, out: Converted) => void,
 ) => void
 
-/** The members of `node:zlib` that are used; those of zstd came with Node 22.15. */
+/** The used members of `node:zlib`. Those of zstd exist from Node 22.15 on. */
 type Zlib = Readonly<{
   constants: Readonly<Record<string, number>>
   createDeflateRaw: OpenZlib
@@ -77,34 +77,34 @@ type Zlib = Readonly<{
 }>
 
 /**
- * The fastest level of each codec for frames on their way in (PERFORMANCE.md, P10). Level 3 of zstd takes 5 % less space
- * and is read faster (P36).
+ * Fastest level of each codec for incoming frames (PERFORMANCE.md, P10). Level 3 of zstd takes 5 % less space and is
+ * read faster (P36).
  */
 const DEFLATE_LEVEL = { fast: 1, thorough: 6 } as const satisfies Record<Effort, number>
 const ZSTD_LEVEL: Readonly<Record<Effort, number>> = { fast: 1, thorough: 3 }
 
 /**
- * Larger pieces have a stream of their own and are decompressed on another thread; a piece of this size costs the main
+ * Larger pieces are decompressed on another thread, with a stream of their own; a piece of this size takes the main
  * thread a millisecond (PERFORMANCE.md, P9). Only frames of one large row are larger.
  */
 const SMALL_BYTES_MAX = 512 * 1024
 
 /**
- * A frame of short rows. A larger piece is compressed on another thread, which costs this one less (PERFORMANCE.md,
- * P41).
+ * The size of a frame of short rows. Larger pieces are compressed on another thread, which costs this one less
+ * (PERFORMANCE.md, P41).
  */
 const AT_ONCE_BYTES_MAX = 24 * 1024
 
-/** Room for the output of some pieces, or for a part of a large one's. */
+/** Room for the output of several pieces, or for a part of a large one's. */
 const ROOM = { chunkSize: 128 * 1024 }
 
-/** Less room than that Node may give in memory that other buffers share. */
+/** For less room, Node may use memory shared with other buffers. */
 const OWN_BYTES_MIN = 32 * 1024
 
-/** Memory that a frame of zstd may ask for, as a power of two: 8 MiB, which every decoder must give. */
+/** Greatest memory for a zstd frame, as a power of two: 8 MiB, which every decoder must support. */
 const ZSTD_WINDOW_LOG_MAX = 23
 
-/** @param zlib - `node:zlib`, or whatever a runtime has of it; undefined: nothing. */
+/** @param zlib - `node:zlib` or a runtime's subset of it; undefined: none. */
 export function openCodecs(zlib: unknown): Codecs {
   if (typeof zlib !== 'object' || zlib === null) return { deflate: portableDeflate, zstd: null }
   const found = zlib as Zlib
@@ -145,7 +145,7 @@ function zlibZstd(zlib: Zlib): Codec | null {
     const lanes = new ZlibLanes(openerOf(effort))
     return { lanes, convert: zstdCompress, settings: { params: levelOf(effort) } }
   })
-  // Without the public call at once, a runtime compresses on other threads only.
+  // Without the synchronous public call, compress only on other threads.
   const packAtOnce = zlib.zstdCompressSync && new KeptZlib(openerOf('fast'), flush)
   return {
     async compress(raw, outBytesMax, effort = 'fast') {
@@ -169,7 +169,7 @@ function zlibZstd(zlib: Zlib): Codec | null {
   }
 }
 
-/** null: the runtime decompresses on other threads only. */
+/** null: the runtime decompresses only on other threads. */
 function keptUnzstd(
   { constants, createZstdDecompress: open, zstdDecompressSync }: Zlib,
   params: Readonly<Record<number, number>>,
@@ -179,19 +179,19 @@ function keptUnzstd(
   return new KeptZlib(() => open(options), constants['ZSTD_e_continue'] ?? 0)
 }
 
-/** Whether the bytes are one frame of zstd that says it has as many bytes as `raw`. */
+/** Whether the bytes are one zstd frame that states the length of `raw`. */
 function isWholeZstd(raw: Bytes, stored: Bytes): boolean {
   return soleZstdFrame(stored)?.length === stored.length && zstdContentBytes(stored) === raw.length
 }
 
-/** The same bytes in memory that is given, if it has room for them, or else in new memory. */
+/** A copy of the bytes, in the given memory if it is large enough, or else in new memory. */
 function copied(bytes: Bytes, memory: Bytes | undefined): Bytes {
   if (memory === undefined || memory.length < bytes.length) return bytes.slice()
   memory.set(bytes)
   return memory.subarray(0, bytes.length)
 }
 
-/** A stream of DEFLATE ends with its piece, and begins anew. */
+/** A DEFLATE stream ends with its piece, and must be reset. */
 function reset(stream: ZlibStream): void {
   ;(stream as ZlibStream & { reset(): void }).reset()
 }
@@ -211,17 +211,17 @@ function packerOf(packingOf: (effort: Effort) => Packing): Codec['compress'] {
       const options = { ...ROOM, ...settings, maxOutputLength: outBytesMax }
       return plainView((await convertAsync(convert, raw, options)).buffer)
     }
-    // Growing output is not cut off here, as that would cost the stream.
+    // Growing output is not cut off, because that would destroy the stream.
     const stored = await lanes.run(raw)
     return stored.length > outBytesMax ? null : stored
   }
   return (raw, outBytesMax, effort = 'fast') =>
-    pack(raw, outBytesMax, packings[effort]).catch(() => null) // Too large as well.
+    pack(raw, outBytesMax, packings[effort]).catch(() => null) // Still too large.
 }
 
 type Unpacking = Readonly<{
   convert: Convert
-  /** undefined: the runtime lacks it, so small pieces go the way of large ones. */
+  /** undefined: the runtime lacks it, so small pieces are handled like large ones. */
   convertSync: ConvertSync | undefined
   settings: Settings
 }>
@@ -234,7 +234,7 @@ function unpackerOf({ convert, convertSync, settings }: Unpacking): Codec['decom
         takeWholeOutput(out, stored, rawBytes, ROOM.chunkSize),
       )
     }
-    // With one byte of room to spare it ends in one step, and shows that more would come.
+    // One spare byte lets it end in one step, and shows whether there would be more.
     const chunkSize = Math.max(OWN_BYTES_MIN, rawBytes + 1)
     const out = convertSync(stored, { ...bounded, ...WITH_ENGINE, chunkSize })
     return takeWholeOutput(out, stored, rawBytes, chunkSize)
@@ -250,7 +250,7 @@ function convertAsync(convert: Convert, bytes: Bytes, options: ConvertOptions): 
   })
 }
 
-/** The output, if all stored bytes were consumed: in memory of its own. */
+/** The output, if all stored bytes were consumed, in a buffer of its own. */
 function takeWholeOutput(
   { buffer, engine }: Converted,
   stored: Bytes,
@@ -271,7 +271,7 @@ function ofLength(raw: Bytes, rawBytes: number): Bytes {
   throw new Error(`it decompresses to ${raw.length} bytes, not ${rawBytes}`)
 }
 
-/** Runs on the main thread, one piece a turn of the event loop. */
+/** Runs on the main thread, one piece per turn of the event loop. */
 const portableDeflate: Codec = {
   async compress(raw, outBytesMax, effort = 'fast') {
     await yieldToEventLoop()
@@ -280,12 +280,12 @@ const portableDeflate: Codec = {
   },
   async decompress(stored, rawBytes) {
     await yieldToEventLoop()
-    const raw = inflateSync(stored, { out: new Uint8Array(rawBytes + 1) }) // One more shows that more would come.
+    const raw = inflateSync(stored, { out: new Uint8Array(rawBytes + 1) }) // One spare byte shows whether there would be more.
     return ofLength(raw, rawBytes)
   },
 }
 
-/** Those of this runtime. */
+/** The codecs of this runtime. */
 export const codecs: Codecs = openCodecs(builtIn('node:zlib'))
 
 /** @throws {StoreError} FORMAT_UNKNOWN if the runtime lacks it. */
@@ -294,7 +294,7 @@ export function codecToRead(name: CodecName, { [name]: codec }: Codecs = codecs)
   throw lacking(name)
 }
 
-/** @param name - Of a codec of stored rows that this runtime, or this version, does not have. */
+/** @param name - A codec of stored rows that this runtime, or this version, lacks. */
 export function lacking(name: string): StoreError {
   const remedy =
     name === 'zstd'

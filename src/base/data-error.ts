@@ -1,25 +1,25 @@
-// Errors of the data that a caller hands in. Their messages say where the data is wrong and which rule it
-// breaks, and are built here alone.
+// Errors about a caller's data. All messages that state the place in the data and the broken rule are built here.
 import { cutText } from './shown-text.js'
 import { type ErrorPlace, isStoreError, StoreError, type StoreErrorCode } from './store-error.js'
 
-/** Characters of an offending value that a message shows; `StoreError.value` has more of it. */
+/** Most characters of an offending value in a message; `StoreError.value` has more. */
 const SHOWN_VALUE_CHARS_MAX = 80
 
 type DataErrorDetails = ErrorPlace &
   Readonly<{
-    /** `value` is a field of CSV or TSV: the message quotes it. */
+    /** Whether `value` is a CSV or TSV field, which the message quotes. */
     isField?: boolean
-    /** What stands at the end of the message, behind the place and the rule. */
+    /** Text at the end of the message, after the place and the rule. */
     advice?: string
     cause?: unknown
   }>
 
 /**
- * An error with a message of one form: the phrase, the place, the rule, the value, the advice, as far as each is known.
- * `Invalid value for column 'n' in row 3 (counted from 0) of chunk '7', line 5: must be a finite number, not "x"`
+ * Makes an error. Its message consists of the phrase, the place, the rule, the value and the advice, as far as they are
+ * known. `Invalid value for column 'n' in row 3 (counted from 0) of chunk '7', line 5: must be a finite number, not
+ * "x"`
  *
- * @param phrase - The beginning of the message. Clients know some of them: they never change.
+ * @param phrase - The beginning of the message. Clients match on some phrases, so they never change.
  */
 export function dataError(
   code: StoreErrorCode,
@@ -30,20 +30,20 @@ export function dataError(
   return new StoreError(code, message, details)
 }
 
-/** Whether a failure is an error of the data: well-formed rows or columns that break a rule of columns. */
+/** Whether a failure is a data error: well-formed rows or columns that break a rule of columns. */
 export function isDataError(failure: unknown): failure is StoreError {
   return isStoreError(failure) && failure.code.startsWith('COLUMN_')
 }
 
-/** How many rows and lines of the whole input are before the part that an error counts from. */
+/** The number of rows and lines before the part of the input from which an error counts. */
 export type PlaceShift = Readonly<{ rows: number; lines: number }>
 
-/** The same error, with its row and its line counted from the beginning of the whole input. Other failures stay. */
+/** The same error, with row and line counted in the whole input. Other failures do not change. */
 export function shiftPlace(failure: unknown, { rows, lines }: PlaceShift): unknown {
   if (!isStoreError(failure)) return failure
   const { row, line, chunk } = failure
   if (row === undefined && line === undefined) return failure
-  // An error of the header is not one of a row: its line is right already.
+  // An error of the header has no row, and its line is already right.
   return atPlace(failure, {
     ...(row !== undefined && { row: row + rows }),
     ...(line !== undefined && { line: row === undefined ? line : line + lines }),
@@ -51,7 +51,7 @@ export function shiftPlace(failure: unknown, { rows, lines }: PlaceShift): unkno
   })
 }
 
-/** The same error, about this line. @param line - undefined: it is not known. */
+/** The same error, with a line. @param line - undefined: unknown. */
 export function withLine(failure: StoreError, line: number | undefined): StoreError {
   const { row, chunk } = failure
   return atPlace(failure, {
@@ -61,7 +61,7 @@ export function withLine(failure: StoreError, line: number | undefined): StoreEr
   })
 }
 
-/** The same error, told otherwise. @param line - Of its row, if it was not known. */
+/** The same error with changed text. @param line - The line of its row, if it was unknown. */
 export function retold(
   failure: StoreError,
   message: string,
@@ -81,7 +81,7 @@ function atPlace(failure: StoreError, place: ErrorPlace): StoreError {
   return new StoreError(failure.code, placed, { ...place, ...aboutOf(failure) })
 }
 
-/** What an error is about, beside its place. */
+/** The properties of an error besides its place. */
 function aboutOf({ column, value, rule, cause }: StoreError): object {
   return {
     ...(column !== undefined && { column }),
@@ -92,7 +92,7 @@ function aboutOf({ column, value, rule, cause }: StoreError): object {
 }
 
 /**
- * The same error without the value that it is about, and with a message of its own.
+ * The same error without the offending value, and with another message.
  * @param phrase - The beginning of the message.
  */
 export function withoutValue(
@@ -109,13 +109,12 @@ export function withoutValue(
   })
 }
 
-/** A value of the input that was read; throws the error of its data, if it has one. */
+/** A value of input that was already parsed. Calling it throws the data error, if there is one. */
 export type Deferred<T> = () => T
 
 /**
- * Reads a part of the input now. An error of its data is thrown where the value is used, because
- * operations report it last, after rows that are missing and versions that have changed. Every other
- * error is thrown at once.
+ * Parses a part of the input now. Its data error is thrown only when the value is used, because operations report data
+ * errors last, after missing rows and changed versions. Every other error is thrown at once.
  */
 export function deferred<T>(read: () => T): Deferred<T> {
   try {

@@ -1,7 +1,7 @@
-// Texts without case, and without accents: two texts that differ in nothing else are folded to the same one. The case
-// mapping of the runtime is near Unicode's full case folding (C and F of CaseFolding.txt): where it differs is below.
+// Folds case and accents: texts that differ only in these become equal. The runtime's case mapping is close to
+// Unicode's full case folding (C and F of CaseFolding.txt); the differences are handled here.
 
-/** The dotless i of Turkish, whose upper case is that of i, has no other case. */
+/** The dotless i of Turkish. Its upper case is that of i, but it has no other case. */
 const DOTLESS = 'ı'
 
 /** The folded form of Cherokee is the upper case. */
@@ -10,8 +10,8 @@ const CHEROKEE = /[\u13f8-\u13fd\uab70-\uabbf]+/g
 const MARKS = /\p{M}+/gu
 
 /**
- * Unicode's full case folding, of the version that the runtime has: `ẞ` and `ß` are `ss`, `ς` is `σ`. Each code point is
- * folded alone. Linear in the text.
+ * Unicode's full case folding, in the runtime's Unicode version: `ẞ` and `ß` become `ss`, `ς` becomes `σ`. Each code
+ * point is folded alone. Linear in the text.
  */
 export function foldCase(text: string): string {
   return text.split(DOTLESS).map(foldMapped).join(DOTLESS)
@@ -22,15 +22,15 @@ function foldMapped(text: string): string {
   return lower.replaceAll('ς', 'σ').replace(CHEROKEE, (letters) => letters.toUpperCase())
 }
 
-/** Small letters of `à` to `ſ` without a decomposition that Unicode's root collation takes for those of `a` to `z`. */
+/** Lower-case letters from `à` to `ſ` without a decomposition that Unicode's root collation treats as `a` to `z`. */
 const PLAIN: Readonly<Record<string, string>> = Object.freeze({
   ...{ æ: 'ae', ð: 'd', ø: 'o', đ: 'd', ħ: 'h', ł: 'l', œ: 'oe' },
 })
 const LETTERS = /[æðøđħłœ]/g
 
 /**
- * The text without its combining marks after canonical decomposition, composed again: `é` is `e`, and `ø` is `o`. Linear
- * in the text: the runtime sorts long runs of marks slowly, so those are dropped first.
+ * The text without combining marks: decomposed canonically, stripped and composed again. `é` becomes `e`, `ø` becomes
+ * `o`. Linear in the text: the runtime is slow at sorting long runs of marks, so these are dropped first.
  */
 export function dropAccents(text: string): string {
   const plain = text.replace(MARKS, '').normalize('NFD').replace(MARKS, '').normalize('NFC')
@@ -39,13 +39,10 @@ export function dropAccents(text: string): string {
 
 export const FOLDED_GROWTH = 3
 
-/** What of texts is not compared: `noCase` their case; `noAccents` their case and their accents. */
+/** What comparisons ignore. `noCase`: case; `noAccents`: case and accents. */
 export type Fold = 'noCase' | 'noAccents'
 
-/**
- * Folds each code point alone, but for syllables of Hangul that are not composed. In UTF-8 a text may become
- * `FOLDED_GROWTH` times as long.
- */
+/** Folds each code point alone, except uncomposed Hangul syllables. In UTF-8, a text may grow `FOLDED_GROWTH` times. */
 export function foldText(fold: Fold, text: string): string {
   const folded = foldCase(text)
   return fold === 'noCase' ? folded : dropAccents(folded)

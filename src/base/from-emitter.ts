@@ -1,11 +1,11 @@
-// Turns a function that emits values, from within callbacks, into an iterable that somebody reads.
+// Turns a function that emits values from callbacks into an async iterable.
 
-/** Resolves when the value was taken. Rejects when nobody wants more. */
+/** Resolves when the value was taken. Rejects when the reader has stopped. */
 export type Emit<T> = (value: T) => Promise<void>
 
 class Ended extends Error {}
 
-/** At most one value is held: `run` goes on when the reader asks for the next one. */
+/** Holds at most one value: `run` continues when the reader requests the next one. */
 export async function* fromEmitter<T>(
   run: (emit: Emit<T>) => Promise<void>,
 ): AsyncGenerator<T, void> {
@@ -39,7 +39,7 @@ export async function* fromEmitter<T>(
       yield next.value
       held = undefined
       next.taken()
-      await Promise.resolve() // So that `run` may emit again before this waits.
+      await Promise.resolve() // Lets `run` emit again before this waits.
     }
   } finally {
     isOver = true

@@ -1,13 +1,13 @@
-// Functions of the host that are only told something, such as a logger.
+// Functions of the host that are only notified, such as a logger.
 import { warn } from './platform.js'
 import { reasonOf } from './shown-text.js'
 
-/** Calls a function of the host. @param name - Of the option. */
+/** Calls a function of the host. @param name - The name of its option. */
 export type Tell = (name: string, call: () => unknown) => void
 
 /**
- * Makes what tells the host something. If its function throws, or returns a promise that is rejected, the first failure
- * under each name becomes a process warning, and nothing else changes.
+ * Makes a `Tell`. If the host's function throws, or returns a promise that rejects, the first failure per name becomes
+ * a process warning, and nothing else changes.
  */
 export function createTell(): Tell {
   const failed = new Set<string>()

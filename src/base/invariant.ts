@@ -1,4 +1,4 @@
-/** Stops on a programming mistake. Nobody is meant to catch this, so it carries no code. */
+/** Throws on a programming mistake. It has no code, because it is not meant to be caught. */
 export function invariant(holds: boolean, message: string): asserts holds {
   if (!holds) throw new Error(`Invariant broken: ${message}`)
 }

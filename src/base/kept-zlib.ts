@@ -1,20 +1,19 @@
-// Converts pieces on the calling thread with one zlib stream that is kept. The public calls make a stream for each piece,
-// which takes as long as decompressing a frame, and a trip to another thread takes longer than compressing a small one
-// (PERFORMANCE.md, P37 and P41).
+// Converts pieces on the calling thread with one reused zlib stream. The public calls open a stream for each piece,
+// which takes as long as decompressing a frame, and a trip to another thread takes longer than compressing a small
+// piece (PERFORMANCE.md, P37 and P41).
 //
-// Node has no documented call for it. `_processChunk` of a zlib stream, which Node keeps for programs that grew on it,
-// converts a piece at once, then closes the stream; here the close is held off. The handle below it is never called:
-// a call on a closed one would end the process.
+// Node has no documented call for that. `_processChunk` of a zlib stream, which Node keeps for compatibility, converts
+// a piece synchronously and then closes the stream; the close is prevented here. The underlying handle is never called
+// directly: a call on a closed one would end the process.
 //
 // Invariants:
-// - A result is given only if the stream took the whole piece, the result is what the caller expects, and the stream is
-//   not destroyed. After anything else the stream is closed for good, as the next piece might be taken for a rest of this
-//   one.
-// - It never refuses: undefined means that the public call must decide. If that call then succeeds, this way is not
-//   understood by the runtime, and not tried again.
+// - A result is returned only if the stream consumed the whole piece, the result is as expected, and the stream is not
+//   destroyed. Otherwise the stream is closed for good, because it might treat the next piece as the rest of this one.
+// - It never fails: undefined means that the public call must decide. If that call then succeeds, the runtime does not
+//   support this method, and it is not tried again.
 import { type Bytes, plainView } from './bytes.js'
 
-/** The members of a zlib stream that are used. */
+/** The used members of a zlib stream. */
 type KeptStream = {
   _handle: Handle | null
   _processChunk(piece: Bytes, flush: number): Bytes
@@ -35,8 +34,8 @@ export class KeptZlib {
   #isUsable = true
 
   /**
-   * @param open - Opens a stream of zlib that has room for one byte more than the largest result.
-   * @param flush - How the stream ends a piece.
+   * @param open - Opens a zlib stream with room for one byte more than the largest result.
+   * @param flush - The flush mode that ends a piece.
    */
   constructor(open: () => unknown, flush: number) {
     this.#open = open
@@ -44,8 +43,8 @@ export class KeptZlib {
   }
 
   /**
-   * @param isExpected - Whether the result can be that of the piece.
-   * @returns what the piece is converted to, in memory that the next call overwrites; undefined: do it otherwise.
+   * @param isExpected - Whether the result is plausible for the piece.
+   * @returns the converted piece, in memory that the next call overwrites; undefined: use the public call.
    */
   run(piece: Bytes, isExpected: (result: Bytes) => boolean): Bytes | undefined {
     if (!this.#isUsable) return undefined
@@ -58,7 +57,7 @@ export class KeptZlib {
     return undefined
   }
 
-  /** The public call has converted what `run` did not. */
+  /** Must be called when the public call has converted a piece that `run` did not. */
   giveUp(): void {
     this.#isUsable = false
   }
@@ -73,17 +72,17 @@ function openKept(open: () => unknown): Kept | undefined {
   return { stream: stream as KeptStream, handle, close: () => close.call(handle) }
 }
 
-/** What one call gives; undefined: it failed, or left a part of the piece. */
+/** The result of one call; undefined: it failed, or left a part of the piece. */
 function convertPiece({ stream, handle }: Kept, piece: Bytes, flush: number): Bytes | undefined {
   try {
     const result = stream._processChunk(piece, flush)
-    stream.removeAllListeners('error') // The call has added one.
+    stream.removeAllListeners('error') // The listener added by the call.
     if (stream.destroyed || stream.bytesWritten !== piece.length) return undefined
     return plainView(result)
   } catch {
-    stream.on('error', () => undefined) // It is emitted later, too.
+    stream.on('error', () => undefined) // The error is also emitted later.
     return undefined
   } finally {
-    stream._handle = handle // The call has forgotten it, as it seemed closed.
+    stream._handle = handle // The call has cleared it, because it seemed closed.
   }
 }

@@ -1,10 +1,10 @@
-// Limits that a store and the client check, each in a bundle of its own.
+// Limits checked by both a store and the client, which are separate bundles.
 
-/** UTF-16 units of the name of a table, and of the display name of a column. */
+/** Most UTF-16 units of a table's name, and of a column's display name. */
 export const NAME_CHARS_MAX = 1_000
 
-/** Levels of arrays and objects in a body of rows (its array is the first), in one member's value, and in a cell. */
+/** Nesting depth of a body of rows (including its array), of a member's value, and of a cell. */
 export const JSON_DEPTH_MAX = 32
 
-/** Columns of the key of a merge or a table, at most. */
+/** Most columns in the key of a merge or a table. */
 export const KEY_COLUMNS_MAX = 16

@@ -1,15 +1,14 @@
-// Which word was meant by one that is not known, for messages.
+// Suggests the known word for an unknown one, for messages.
 
-/** Characters of a word that is compared, and of all of them, at most: the time of a message is bounded. */
+/** Most characters of a compared word, and of all of them, so that the time for a message is bounded. */
 const CHARS_MAX = 64
 const ALL_CHARS_MAX = 16 * 1024
-/** Of a shorter beginning too much is open. */
+/** A shorter prefix is too ambiguous. */
 const BEGINNING_CHARS_MIN = 4
 
 /**
- * The known word that a person most likely meant: one that differs in case only, or in few characters that are
- * missing, additional, others, or swapped with their neighbors; else the only one that begins so. undefined: there is
- * none.
+ * The known word that was most likely meant: one that differs only in case, or in few characters (missing, additional,
+ * different, or swapped with a neighbor); otherwise the only word with that prefix. undefined: none.
  */
 export function nearestWord(word: string, candidates: Iterable<string>): string | undefined {
   const meant = word.toLowerCase()
@@ -32,7 +31,7 @@ export function nearestWord(word: string, candidates: Iterable<string>): string 
   return nearest ?? (longer.length === 1 ? longer[0] : undefined)
 }
 
-/** The question at the end of a message about a word that is not known; empty if none is so near. */
+/** The question at the end of a message about an unknown word; empty if no word is near enough. */
 export function didYouMean(
   word: string,
   known: Iterable<string>,
@@ -42,18 +41,18 @@ export function didYouMean(
   return nearest === undefined ? '' : `; did you mean ${render(nearest)}?`
 }
 
-/** Characters of a word that may be wrong, at most. */
+/** Most wrong characters of a word. */
 const EDITS_MAX = 2
 
-/** A third of a word may be wrong: of short words nearly all are near to each other. */
+/** A third of a word may be wrong: short words are nearly all close to each other. */
 function editsMaxOf({ length }: string): number {
   return Math.min(EDITS_MAX, Math.floor(length / 3))
 }
 
 /**
- * The optimal string alignment distance: edits that make one word of the other, a swap of neighbors being one. More than
- * `max`: any number above it. The work is bounded by 4 to the power of `max`, times the shorter length: what the words
- * share next needs no edit, and what follows has one of four.
+ * The optimal string alignment distance: the number of edits between two words, where swapping neighbors is one edit.
+ * Above `max`, any greater number. The work is bounded by 4 to the power of `max` times the shorter length: a common
+ * prefix needs no edit, and after it there are four possible edits.
  */
 function editsBetween(from: string, to: string, max: number, fromAt = 0, toAt = 0): number {
   let i = fromAt

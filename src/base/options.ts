@@ -1,17 +1,17 @@
-// Checks of what callers hand in, whatever it is for: options, and objects that they take the names and values of.
+// Checks of all kinds of arguments: options, and objects of names and values.
 import { didYouMean } from './nearest-word.js'
 import { cutText } from './shown-text.js'
 import { StoreError } from './store-error.js'
 
-/** The error of an option that is unknown, or not as it must be. */
+/** The error for an option that is unknown or invalid. */
 export function optionError(name: string, problem: string): StoreError {
   return new StoreError('OPTION_NOT_ALLOWED', `Option "${name}" ${problem}`)
 }
 
 /**
- * Rejects what holds no options, and names that are none, so that a misspelled option fails at start.
- * @param what - Whose options they are, for the message.
- * @param known - Names that the message suggests for one that is none.
+ * Rejects arguments that are not objects of options, and unknown names, so that a misspelled option fails at once.
+ * @param what - The owner of the options, for the message.
+ * @param known - Names that the message may suggest.
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
 export function checkOptionNames(
@@ -27,7 +27,7 @@ export function checkOptionNames(
   }
 }
 
-/** @throws {StoreError} OPTION_NOT_ALLOWED for what holds no options. */
+/** @throws {StoreError} OPTION_NOT_ALLOWED unless the argument is an object of options. */
 export function checkOptions(what: string, given: unknown): asserts given is object {
   if (isRecord(given)) return
   const message = `${what} takes an object of options, not ${typeName(given)}`
@@ -35,8 +35,8 @@ export function checkOptions(what: string, given: unknown): asserts given is obj
 }
 
 /**
- * Whether a value is an object of names and values. Promises, maps, dates and the like are none: taken for an
- * object they would count as empty.
+ * Whether a value is an object of names and values. Promises, maps, dates and the like are not: as objects they would
+ * seem empty.
  */
 export function isRecord(given: unknown): given is Readonly<Record<string, unknown>> {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return false
@@ -44,13 +44,13 @@ export function isRecord(given: unknown): given is Readonly<Record<string, unkno
   return isPlain(given) || Object.keys(given).length > 0
 }
 
-/** Whether a value is an object of no class, in whatever realm. */
+/** Whether a value is a plain object, of any realm. */
 export function isPlain(given: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(given)
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
-/** Whether a value has methods, as what implements an interface has. */
+/** Whether a value has certain methods, as an implementation of an interface. */
 export function hasMethods(given: unknown, names: readonly string[]): boolean {
   if (typeof given !== 'object' || given === null) return false
   return names.every((name) => typeof (given as Record<string, unknown>)[name] === 'function')
@@ -71,12 +71,12 @@ export function isAsyncIterable<Item>(
   return typeof Reflect.get(given, Symbol.asyncIterator) === 'function'
 }
 
-/** Whether a value is an AbortSignal, or has what one has. */
+/** Whether a value is an AbortSignal or equivalent. */
 export function isSignal(given: unknown): given is AbortSignal {
   return hasMethods(given, ['addEventListener', 'removeEventListener'])
 }
 
-/** @throws {StoreError} OPTION_NOT_ALLOWED for a value that is no AbortSignal. */
+/** @throws {StoreError} OPTION_NOT_ALLOWED unless the value is an AbortSignal. */
 export function checkSignalOption(given: unknown): void {
   if (given === undefined || isSignal(given)) return
   throw optionError('signal', `must be an AbortSignal, not ${typeName(given)}`)
@@ -94,9 +94,9 @@ export function integerOption(name: string, value: unknown, range: IntegerRange)
 }
 
 /**
- * Checks the names of options, and resolves those that are integers.
- * @param what - Whose options they are, for the message.
- * @param others - The names of the options that are no integers; the caller resolves them.
+ * Checks the names of options, and resolves integer options.
+ * @param what - The owner of the options, for the message.
+ * @param others - The names of other options, which the caller resolves.
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
 export function integerOptions<Name extends string>(
@@ -120,7 +120,7 @@ export function booleanOption(name: string, value: unknown, fallback: boolean): 
 }
 
 /**
- * The path under which a handler is mounted: empty, or beginning with a slash and ending without one.
+ * The base path of a handler: empty, or with a leading and without a trailing slash.
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
 export function basePathOption(value: unknown = ''): string {
@@ -128,13 +128,13 @@ export function basePathOption(value: unknown = ''): string {
   throw optionError('basePath', `must be like "/api/v2", not ${shown(value)}`)
 }
 
-/** A path without the base path; empty, which is an unknown path, if it is not below it. */
+/** A path without the base path. Empty, which is an unknown path, if it is outside. */
 export function pathBelow(path: string, basePath: string): string {
   return path === basePath || path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : ''
 }
 
 /**
- * One of some words, of which the first is the default.
+ * One of several words; the first is the default.
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
 export function choiceOption<Choice extends string>(
@@ -150,22 +150,22 @@ export function choiceOption<Choice extends string>(
   throw optionError(name, `must be ${rule}, not ${shown(value)}`)
 }
 
-/** @throws {StoreError} OPTION_NOT_ALLOWED for what is given and is no function. */
+/** @throws {StoreError} OPTION_NOT_ALLOWED if a value is given and not a function. */
 export function checkFunctionOption(name: string, value: unknown): void {
   if (value === undefined || typeof value === 'function') return
   throw optionError(name, `must be a function, not ${shown(value)}`)
 }
 
-/** Characters of a text that a message shows. */
+/** Most characters of a text in a message. */
 const SHOWN_CHARS_MAX = 80
 
-/** A value as a message shows it; what may have no text by its type only. */
+/** A value in a message; only its type if it may have no text. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(cutText(value, SHOWN_CHARS_MAX))
   return typeof value === 'object' || typeof value === 'function' ? typeName(value) : String(value)
 }
 
-/** The type of a value, as a message names it. */
+/** The name of a value's type in a message. */
 export function typeName(value: unknown): string {
   if (value === null || value === undefined) return String(value)
   const name = typeof value === 'object' ? nameOfTag(tagOf(value)) : typeof value
@@ -173,12 +173,12 @@ export function typeName(value: unknown): string {
   return /^[aeio]/i.test(name) ? `an ${name}` : `a ${name}`
 }
 
-/** Like Map, Date or Uint8Array, whatever realm the value is of. */
+/** The tag of an object, such as Map, Date or Uint8Array, of any realm. */
 export function tagOf(value: object): string {
   try {
     return Object.prototype.toString.call(value).slice('[object '.length, -1)
   } catch {
-    return 'Object' // A proxy that was revoked.
+    return 'Object' // A revoked proxy.
   }
 }
 

@@ -1,4 +1,4 @@
-/** Resolves after a time in milliseconds. @throws the reason of the signal, when it is aborted before */
+/** Resolves after a time in milliseconds. @throws the reason of the signal, if it is aborted earlier */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = (): void => {

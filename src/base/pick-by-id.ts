@@ -1,4 +1,4 @@
-/** The items with the given IDs, in the order of those; undefined: all. IDs of no item, and repeated ones, have no effect. */
+/** The items with the given IDs, in the order of the IDs; undefined: all. Unknown and repeated IDs have no effect. */
 export function pickById<Item extends Readonly<{ id: string }>>(
   items: readonly Item[],
   ids: readonly string[] | undefined,

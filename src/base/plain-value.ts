@@ -1,16 +1,16 @@
-// What a JavaScript value of a caller means, in a cell and in a condition. The table in TABLES.md, "JavaScript
+// The meaning of a caller's JavaScript value, in a cell and in a condition. The table in EMBEDDING.md, "JavaScript
 // values", has the same rules.
 import { JSON_DEPTH_MAX } from './limits.js'
 import { isPlain, isRecord, tagOf, typeName } from './options.js'
 
-/** The rule of a value that has no meaning. */
+/** The rule for a value without a meaning. */
 const OF_JSON = 'a value that JSON can represent'
 
-/** A value without a meaning, as messages show it, and the rule that it breaks. */
+/** A value without a meaning, in the form of messages, and the rule that it breaks. */
 export class ValueFault extends Error {
   readonly value: string
   readonly rule: string
-  /** Names and indexes that lead to the value from the one that was read. */
+  /** Names and indexes on the path to the value. */
   readonly path: (string | number)[] = []
 
   constructor(value: string, rule = OF_JSON, cause?: unknown) {
@@ -23,7 +23,7 @@ export class ValueFault extends Error {
 type Plain = string | number | bigint | boolean | null | undefined | object
 
 /**
- * The primitive, array or object of members that a value means; undefined: as if it were not there.
+ * The primitive, array or object of members that a value means; undefined: absent.
  * @throws {ValueFault}
  */
 export function plainValue(given: unknown): Plain {
@@ -58,7 +58,7 @@ function plainObject(given: object): Plain {
   throw new ValueFault(typeName(given))
 }
 
-/** An invalid date has no result; it must not become an empty cell. */
+/** An invalid date has no result, and must not become an empty cell. */
 function checkJsonResult(given: object, result: unknown): Plain {
   if (result === null || result === undefined) {
     const isDate = tagOf(given) === 'Date'
@@ -77,7 +77,7 @@ const WRAPPERS: ReadonlyMap<string, (this: never) => unknown> = new Map<string, 
 ])
 
 /**
- * The JSON of a value, with all digits of a BigInt; undefined: as if it were not there.
+ * The JSON of a value, with all digits of a BigInt; undefined: absent.
  * @throws {ValueFault}
  */
 export function plainJson(given: unknown, above: readonly object[] = []): string | undefined {
@@ -118,14 +118,14 @@ function faultAt(at: string | number, failure: unknown): ValueFault {
   return fault
 }
 
-/** What stands for a value that is to be dropped: no column takes an object. */
+/** Stands for a value to drop: no column accepts an object. */
 function misfitOf(failure: unknown): string {
   return JSON.stringify({ 'no JSON': faultAt(0, failure).value })
 }
 
 /**
  * The JSON of a cell; null: empty; undefined: absent.
- * @param drops - Whether a value without a meaning is left to be dropped, as others that do not fit.
+ * @param drops - Whether a value without a meaning becomes one that is dropped for not fitting.
  * @throws {ValueFault} unless `drops`
  */
 export function cellToken(
@@ -143,7 +143,7 @@ export function cellToken(
   }
 }
 
-/** The members of a row or of the cells of an update; undefined: it has none, as bytes, a Map or a Date. */
+/** The members of a row, or of an update's cells; undefined: not an object of members, such as bytes, a Map or a Date. */
 export function membersOf(row: unknown): Readonly<Record<string, unknown>> | undefined {
   try {
     const plain = plainValue(row)

@@ -1,5 +1,5 @@
-// Functions that a runtime may do better than plain TypeScript. The core imports no `node:` module: it asks the runtime
-// for the built-in, and falls back to its own code where there is none (browsers, workers).
+// Functions that a runtime may provide faster than plain TypeScript. The core imports no `node:` module: it asks the
+// runtime for the built-in, and falls back to its own code (browsers, workers).
 import { hmacOfSha256, Sha256 } from './sha256.js'
 import { StoreError } from './store-error.js'
 
@@ -8,13 +8,13 @@ type Crc32 = (bytes: Uint8Array, seed?: number) => number
 /** CRC-32 (IEEE 802.3, as in zlib) of the bytes, continued from `seed`, as an unsigned integer. */
 export const crc32: Crc32 = /* @__PURE__ */ builtInCrc32() ?? tableCrc32
 
-/** Lets other work of the process run: resolves in a later turn of the event loop. */
+/** Lets other work of the process run. Resolves in a later turn of the event loop. */
 export const yieldToEventLoop: () => Promise<void> =
   typeof setImmediate === 'function'
     ? () => new Promise((resolve) => setImmediate(resolve))
     : () => new Promise((resolve) => setTimeout(resolve, 0))
 
-/** A built-in module of the runtime, if it has that one. */
+/** A built-in module of the runtime, if it exists. */
 export function builtIn(id: string): unknown {
   const { process } = globalThis as { process?: { getBuiltinModule?: (id: string) => unknown } }
   return process?.getBuiltinModule?.(id)
@@ -23,15 +23,15 @@ export function builtIn(id: string): unknown {
 type NodeModule = Readonly<{ createRequire?: (from: string) => (name: string) => unknown }>
 
 /**
- * A package as Node finds it from a module at run time; undefined where that is not Node, or has no such package.
- * For packages of CommonJS that require modules of Node: within the ES module of a bundler they could not.
+ * A package as Node resolves it from a module at run time; undefined: the runtime is not Node, or there is no such
+ * package. For CommonJS packages that require modules of Node, which a bundler's ES module could not do.
  */
 export function requirePackage(name: string, from: string): unknown {
   const { createRequire } = (builtIn('node:module') as NodeModule | undefined) ?? {}
   try {
     return createRequire?.(from)(name)
   } catch {
-    return undefined // Who asks has another way, which says what is wrong if that fails too.
+    return undefined // The caller falls back to an import, whose error says what is missing.
   }
 }
 
@@ -46,7 +46,7 @@ function builtInCrc32(): Crc32 | undefined {
   const zlib = builtIn('node:zlib') as { crc32?: Crc32 } | undefined
   const crc32 = zlib?.crc32
   if (crc32 === undefined) return undefined
-  // zlib starts anew, instead of continuing from the seed, at an empty array that has no memory.
+  // At an empty array without memory, zlib restarts instead of continuing from the seed.
   return (bytes, seed = 0) => (bytes.length === 0 ? seed : crc32(bytes, seed))
 }
 
@@ -60,7 +60,7 @@ const CRC_TABLE = /* @__PURE__ */ Uint32Array.from({ length: 256 }, (_, byte) =>
   return remainder
 })
 
-/** The crc32 of four bytes, those of a number in big-endian order: to call the built-in for so few costs more. */
+/** The crc32 of a number's four big-endian bytes: calling the built-in for so few costs more. */
 export function crc32OfUint32(value: number, seed: number): number {
   let crc = ~seed
   crc = (CRC_TABLE[(crc ^ (value >>> 24)) & 0xff] ?? 0) ^ (crc >>> 8)
@@ -70,21 +70,21 @@ export function crc32OfUint32(value: number, seed: number): number {
   return ~crc >>> 0
 }
 
-/** The portable twin of the built-in; exported so that tests can hold the two against each other. */
+/** The portable implementation; exported so that tests can compare both. */
 export function tableCrc32(bytes: Uint8Array, seed = 0): number {
   let crc = ~seed
   for (const byte of bytes) crc = (CRC_TABLE[(crc ^ byte) & 0xff] ?? 0) ^ (crc >>> 8)
   return ~crc >>> 0
 }
 
-/** Calls a function at an interval in milliseconds, without keeping the process alive for it. */
+/** Calls a function at an interval in milliseconds. It does not keep the process alive. */
 export function every(intervalMs: number, call: () => void): () => void {
   const timer: unknown = setInterval(call, intervalMs)
   letGo(timer)
   return () => clearInterval(timer as Parameters<typeof clearInterval>[0])
 }
 
-/** Warns whoever runs the program: a warning of the process, or of the console where there is none. */
+/** Emits a process warning, or one on the console if there is none. */
 export function warn(message: string, code: string): void {
   const { process, console } = globalThis as {
     process?: { emitWarning?: (message: string, options: { type: string; code: string }) => void }
@@ -95,8 +95,8 @@ export function warn(message: string, code: string): void {
 }
 
 /**
- * Resolves when the promise has settled, either way, or after a time in milliseconds.
- * @param timer - `unref`: it does not keep the process alive.
+ * Resolves when the promise has settled, or after a time in milliseconds.
+ * @param timer - `unref`: does not keep the process alive.
  */
 export function waitAtMost(
   settled: Promise<unknown>,
@@ -122,16 +122,16 @@ function letGo(timer: unknown): void {
 
 export type HashAlgorithm = 'md5' | 'sha256'
 
-/** A digest that is computed as the bytes come. */
+/** A digest computed incrementally. */
 export interface Hash {
   update(bytes: Uint8Array): unknown
-  /** Once, after the last bytes. */
+  /** Must be called once, after the last bytes. */
   digest(): Uint8Array
 }
 
 type NodeCrypto = Readonly<{
   createHash(algorithm: HashAlgorithm): Hash
-  /** From Node 20.12 on. */
+  /** Since Node 20.12. */
   hash?(algorithm: HashAlgorithm, bytes: Uint8Array, form: 'buffer'): Uint8Array
   createHmac(algorithm: HashAlgorithm, key: Uint8Array): Hash
   timingSafeEqual(left: Uint8Array, right: Uint8Array): boolean
@@ -152,7 +152,7 @@ export async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
   return sha256Now(bytes)
 }
 
-/** As `sha256`, at once. */
+/** `sha256`, synchronously. */
 export function sha256Now(bytes: Uint8Array): Uint8Array {
   const crypto = builtInCrypto()
   if (typeof crypto?.hash === 'function') return plain(crypto.hash('sha256', bytes, 'buffer'))
@@ -168,7 +168,7 @@ export function hmacSha256(key: Uint8Array, bytes: Uint8Array): Uint8Array {
   return plain(hmac.digest())
 }
 
-/** Compares two runs of one length in a time that does not depend on where they differ. */
+/** Compares two runs of equal length in constant time. */
 export function sameSecret(left: Uint8Array, right: Uint8Array): boolean {
   if (left.length !== right.length) return false
   const crypto = builtInCrypto()
@@ -176,28 +176,28 @@ export function sameSecret(left: Uint8Array, right: Uint8Array): boolean {
   return left.reduce((different, byte, at) => different | (byte ^ (right[at] ?? 0)), 0) === 0
 }
 
-/** A bundler may put something else in the place of the module. */
+/** A bundler may replace the module with something else. */
 function builtInCrypto(): NodeCrypto | undefined {
   const crypto = builtIn('node:crypto') as NodeCrypto | undefined
   return typeof crypto?.createHash === 'function' ? crypto : undefined
 }
 
-/** Without the methods that Node's Buffer adds. */
+/** The same bytes as a plain Uint8Array instead of a Buffer. */
 function plain(bytes: Uint8Array): Uint8Array {
   return Uint8Array.from(bytes)
 }
 
 /**
- * Frees the memory that bytes stand in, at once: the garbage collector begins a whole round for every few
- * megabytes of such memory. Nobody may use it any more; where a runtime cannot do it, the collector will.
+ * Frees the memory of bytes at once: the garbage collector starts a whole cycle for every few megabytes of it. The
+ * bytes must not be used afterwards. Where the runtime cannot free memory, the collector will.
  */
 export function freeMemory({ buffer }: Uint8Array): void {
   ;(buffer as { transfer?: (bytes: number) => unknown }).transfer?.(0)
 }
 
 /**
- * As `freeMemory`, for a large array that is used once. In Node 20, where `freeMemory` does nothing, it takes tens of
- * microseconds: a message that nobody receives takes the memory along, and goes with its channel.
+ * Frees a large array after its only use. Node 20, where `freeMemory` does nothing, takes tens of microseconds: a
+ * message without a receiver takes the memory, and is freed with its channel.
  */
 export function freeLargeArray({ buffer }: Uint32Array): void {
   if ('transfer' in buffer) (buffer as { transfer: (bytes: number) => unknown }).transfer(0)
@@ -241,7 +241,7 @@ function nodeBuffer(): NodeBuffer | undefined {
 
 type BufferMethods = NonNullable<NodeBuffer['Buffer']>['prototype']
 
-/** Calls of it are marked as pure, so that a bundle has only the methods that it uses. */
+/** Calls are marked as pure, so that a bundle contains only the methods that it uses. */
 function bufferMethod<Name extends keyof BufferMethods>(name: Name): BufferMethods[Name] {
   return nodeBuffer()?.Buffer?.prototype[name]
 }
@@ -256,9 +256,9 @@ export const isUtf8: (bytes: Uint8Array) => boolean = /* @__PURE__ */ (() =>
 export const isAscii: (bytes: Uint8Array) => boolean = /* @__PURE__ */ (() =>
   nodeBuffer()?.isAscii ?? ((bytes: Uint8Array) => bytes.every((byte) => byte < 128)))()
 
-/** The length of valid UTF-8 as a string. */
+/** The length of valid UTF-8 as a string, in UTF-16 units. */
 export function utf8StringLength(bytes: Uint8Array): number {
-  // Mostly each character has one byte: then none is decoded.
+  // Mostly each character has one byte, so nothing is decoded.
   return isAscii(bytes) ? bytes.length : utf8Decoder.decode(bytes).length
 }
 
@@ -267,23 +267,23 @@ function decodesAsUtf8(bytes: Uint8Array): boolean {
     new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     return true
   } catch {
-    return false // It says only what the bytes are.
+    return false // The error only says that the bytes are invalid.
   }
 }
 
 const hexSlice = /* @__PURE__ */ bufferMethod('hexSlice')
 
-/** The bytes as lower-case hex digits; undefined: the runtime has nothing of its own for it. */
+/** The bytes as lower-case hex digits; undefined: the runtime has no function for it. */
 export function builtInHex(bytes: Uint8Array): string | undefined {
   return hexSlice?.call(bytes, 0, bytes.length)
 }
 
-/** The bytes as a text with one UTF-16 unit a byte, so that they can be the key of a Map. */
+/** The bytes as a text with one UTF-16 unit per byte, usable as a Map key. */
 export function byteText(bytes: Uint8Array): string {
   return byteTextUntil(bytes, bytes.length)
 }
 
-/** As `byteText`, of the bytes before `limit`. */
+/** `byteText` of the bytes before `limit`. */
 export function byteTextUntil(bytes: Uint8Array, limit: number): string {
   if (latin1Slice !== undefined) return latin1Slice.call(bytes, 0, limit)
   let text = ''
@@ -294,13 +294,13 @@ export function byteTextUntil(bytes: Uint8Array, limit: number): string {
 const utf8Slice = /* @__PURE__ */ bufferMethod('utf8Slice')
 const utf8Decoder = /* @__PURE__ */ new TextDecoder('utf-8', { ignoreBOM: true })
 
-/** Decodes a part of valid UTF-8 that begins and ends between characters. */
+/** Decodes a part of valid UTF-8 between character boundaries. */
 export function sliceText(bytes: Uint8Array, from: number, to: number): string {
   if (utf8Slice !== undefined) return utf8Slice.call(bytes, from, to)
   return utf8Decoder.decode(bytes.subarray(from, to))
 }
 
-/** As `sliceText`; many short parts of the same bytes are quick. */
+/** Returns a `sliceText` of some bytes that is fast for many short parts. */
 export function sliceReader(bytes: Uint8Array): (from: number, to: number) => string {
   const slices = nodeBuffer()?.Buffer?.from(bytes.buffer, bytes.byteOffset, bytes.length)
   const { utf8Slice } = slices ?? {}
@@ -314,8 +314,8 @@ const indexOf = /* @__PURE__ */ bufferMethod('indexOf')
 const lastIndexOf = /* @__PURE__ */ bufferMethod('lastIndexOf')
 
 /**
- * Where other bytes stand in the bytes, -1: nowhere. Both are quick where one byte of the needle is rare, `indexOf`
- * its first one, `lastIndexOf` its last. null: the runtime has no such search that beats a loop.
+ * The position of a needle in bytes; -1: none. Both are fast if one byte of the needle is rare: for `indexOf` the
+ * first, for `lastIndexOf` the last. null: the runtime has no search that is faster than a loop.
  */
 export const byteSearch: Readonly<{
   indexOf(bytes: Uint8Array, needle: Uint8Array): number
@@ -330,7 +330,7 @@ export const byteSearch: Readonly<{
 
 const compare = /* @__PURE__ */ bufferMethod('compare')
 
-/** Whether `length` bytes from `leftFrom` on are those of `right` from `rightFrom` on. Both have as many. */
+/** Whether `length` bytes at `leftFrom` equal those of `right` at `rightFrom`. Both must have as many. */
 export function sameRanges(
   left: Uint8Array,
   leftFrom: number,
@@ -339,7 +339,8 @@ export function sameRanges(
   length: number,
 ): boolean {
   if (compare !== undefined) {
-    // Of a whole array: until it is compiled, the built-in takes twice as long with ranges, as it checks each bound.
+    // For the whole array. Until it is optimized, the built-in takes twice as long with ranges, because it checks each
+    // bound.
     if (length === right.length) {
       return compare.call(left.subarray(leftFrom, leftFrom + length), right) === 0
     }

@@ -1,4 +1,4 @@
-/** The source of nonces and IDs, so that tests can repeat a run from its seed. */
+/** The source of nonces and IDs. Tests can replace it to repeat a run from its seed. */
 export interface Random {
   /** Fresh unpredictable bytes. `count` is at most 65,536. */
   bytes(count: number): Uint8Array
@@ -7,7 +7,7 @@ export interface Random {
 /** Bytes requested from the system at once: a few bytes cost as much. */
 const BLOCK_BYTES = 4_096
 
-/** Random bytes of the system, each given once. */
+/** Random bytes of the system, each used once. */
 export function openSystemRandom(): Random {
   let block = new Uint8Array(0)
   let used = 0

@@ -1,49 +1,49 @@
-// Cuts a source of rows at row bounds into runs that can be read one by one.
+// Cuts a source of rows into runs that can be read one by one, at row boundaries.
 //
 // Invariants:
-// - Rows are not decoded: a run has the bytes of the source. Only the line end between two rows of NDJSON becomes the
-//   comma of a JSON array.
-// - The runs do not depend on the pieces in which the source's bytes arrive.
+// - Rows are not decoded: a run has the source's bytes, except that line ends between NDJSON rows become commas of a
+//   JSON array.
+// - The runs do not depend on how the source's bytes are divided into pieces.
 // - Memory is bounded by the longest run and one piece, whatever the size of the source.
 import { CARRIAGE_RETURN, COMMA, LINE_FEED, SPACE, TAB } from './ascii.js'
 import { concatBytes, markLength, NO_BYTES, utf8 } from './bytes.js'
 import { openRecordScanner, type RecordScanner, SourceFault } from './record-scanner.js'
 import { isJson, type SourceFormat } from './source-format.js'
 
-/** Where a source is cut. */
+/** Limits of runs. */
 export type CutLimits = Readonly<{
-  /** Rows of a run, at most. */
+  /** Most rows of a run. */
   rowsMax: number
-  /** Bytes of a run with its header, at most; a run of one row may be longer. */
+  /** Most bytes of a run with its header; a run of one row may be longer. */
   bytesMax: number
-  /** Bytes of a run of one row with its header, at most: `bytesMax` or more. */
+  /** Most bytes of a run of one row with its header: at least `bytesMax`. */
   rowBytesMax: number
 }>
 
-/** Rows that follow each other in a source. Row i is the bytes from starts[i] up to ends[i]. */
+/** Consecutive rows of a source. Row i is the bytes from starts[i] up to ends[i]. */
 export type CutRun = Readonly<{
   /** The header record with its line end, or no bytes for JSON. */
   header: Uint8Array
   bytes: Uint8Array
-  /** Where in the source the bytes begin, its byte order mark not counted. */
+  /** The offset of the bytes in the source, without its byte order mark. */
   offset: number
   starts: readonly number[]
   ends: readonly number[]
-  /** JSON only: the records that name a column as the first ones of the source. */
+  /** JSON only: the records that are the first in the source to name a column. */
   namingRecords: readonly number[]
 }>
 
 export type CutOptions = Readonly<{
-  /** Finds the rows. Default: that of the format. */
+  /** Finds the rows. Default: the scanner of the format. */
   scanner?: RecordScanner | undefined
-  /** Of CSV and TSV, the header of a source that has none. Default: its first record. */
+  /** For CSV and TSV: the header of a source without one. Default: its first record. */
   header?: Uint8Array | undefined
-  /** Whether a source of nothing but blanks makes no runs. Default: false, it is a fault. */
+  /** Whether a blank source yields no runs. Default: false: it is a fault. */
   allowEmpty?: boolean | undefined
 }>
 
 /**
- * Cuts a source into runs. A source without rows makes one run without rows.
+ * Cuts a source into runs. A source without rows yields one empty run.
  * @throws {SourceFault} if the source is empty or not of this format, or a row is longer than `rowBytesMax`.
  */
 export async function* cutRecords(
@@ -73,12 +73,12 @@ export function isBlank(bytes: Uint8Array): boolean {
   return true
 }
 
-/** The brackets around the rows of a body of JSON. */
+/** The brackets around the rows of a JSON body. */
 const OPENING = utf8('[')
 const CLOSING = utf8(']')
 const BRACKETS_BYTES = 2
 
-/** The rows of a run as one body, in parts. */
+/** The parts of a body with a run's rows. */
 export function partsOfRun(
   { header, bytes }: Pick<CutRun, 'header' | 'bytes'>,
   format: SourceFormat,
@@ -93,7 +93,7 @@ class RecordCutter {
   readonly #window = new ByteWindow()
   #header: Uint8Array | undefined
   #runsCut = 0
-  /** Rows that are known to fit into the next run, so that no piece has them counted again. */
+  /** Number of rows known to fit into the next run, so that they are not counted again for each piece. */
   #fitting = 0
 
   constructor(
@@ -117,7 +117,7 @@ class RecordCutter {
     }
   }
 
-  /** The runs to which nothing that is still to come can be added. */
+  /** The runs that further pieces cannot extend. */
   *fullRuns(): Generator<CutRun> {
     for (let count = this.#fullCount(); count > 0; count = this.#fullCount()) yield this.#cut(count)
     this.#window.dropBefore(this.#scanner.starts[0] ?? this.#scanner.scanned)
@@ -125,13 +125,13 @@ class RecordCutter {
 
   *lastRuns(): Generator<CutRun> {
     this.#scanner.finish()
-    this.take(NO_BYTES) // What was the last record may be the header.
+    this.take(NO_BYTES) // The last record so far may be the header.
     yield* this.fullRuns()
     const left = this.#scanner.ends.length
     if (left > 0 || this.#runsCut === 0) yield this.#cut(left)
   }
 
-  /** How many rows the next run has if it is full, else 0. */
+  /** The number of rows of the next run if it is full, otherwise 0. */
   #fullCount(): number {
     const { starts, ends, scanned } = this.#scanner
     const { rowsMax } = this.#limits
@@ -150,7 +150,7 @@ class RecordCutter {
     return count > 0 ? count : this.#longRow(first, around)
   }
 
-  /** The first row is longer than a run: 1 when it has ended, 0 while it may go on. */
+  /** For a first row longer than a run: 1 if it has ended, 0 while it may continue. */
   #longRow(first: number, around: number): number {
     const { ends, scanned } = this.#scanner
     const { rowBytesMax } = this.#limits
@@ -186,7 +186,7 @@ class RecordCutter {
   }
 }
 
-/** The places of some starts among all of them, each once; both lists are in order. */
+/** The indexes of some starts among all of them, without duplicates; both lists are sorted. */
 function findStartPlaces(some: readonly number[], starts: readonly number[]): readonly number[] {
   const wanted = new Set(some)
   const places: number[] = []
@@ -196,15 +196,15 @@ function findStartPlaces(some: readonly number[], starts: readonly number[]): re
   return places
 }
 
-/** Turns the line end after each row but the last into a comma. */
+/** Replaces the line end after each row except the last with a comma. */
 function commasBetween(bytes: Uint8Array, ends: readonly number[]): void {
   for (const end of ends) if (bytes[end] === LINE_FEED) bytes[end] = COMMA
 }
 
-/** Room for the bytes that are read but not yet cut, to begin with. */
+/** Initial room for bytes that were read but not yet cut. */
 const WINDOW_BYTES_FIRST = 2 * 1024 * 1024
 
-/** The bytes of a source that are read but not yet cut, addressed by their offset in the source. */
+/** The bytes that were read but not yet cut, addressed by their offset in the source. */
 class ByteWindow {
   #bytes = new Uint8Array(WINDOW_BYTES_FIRST)
   #length = 0
@@ -241,11 +241,11 @@ class ByteWindow {
 /** The bytes of a byte order mark in UTF-8. */
 const MARK_BYTES = 3
 
-/** Passes a source on without its byte order mark, which only a whole file may begin with. */
+/** Passes a source on without its byte order mark. */
 export async function* withoutByteOrderMark(
   source: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {
-  let start: Uint8Array | undefined = NO_BYTES // The first bytes, until there are enough to see a mark.
+  let start: Uint8Array | undefined = NO_BYTES // The first bytes, until there are enough to recognize a mark.
   for await (const piece of source) {
     if (start === undefined) {
       yield piece

@@ -1,9 +1,9 @@
-// Finds where the rows of a source begin and end, from its bytes alone.
+// Finds the bounds of rows in the bytes of a source.
 //
 // Invariants:
-// - A scanner only finds bounds; the server validates rows. It never cuts inside a row of a valid file, and a run of an
-//   invalid file is invalid where the file is.
-// - The bounds do not depend on the pieces in which the bytes come.
+// - A scanner only finds bounds; the server validates rows. It never cuts within a row of a valid file, and in an
+//   invalid file, the run with the fault is invalid too.
+// - The bounds do not depend on how the bytes are divided into pieces.
 import {
   BACKSLASH,
   CARRIAGE_RETURN,
@@ -19,19 +19,19 @@ import {
 } from './ascii.js'
 import type { SourceFormat } from './source-format.js'
 
-/** The place and the kind of a fault, as far as they are known. */
+/** The place and the kind of a fault, if known. */
 type FaultDetails = Readonly<{
-  /** The byte of the source at which it shows; none if it is the whole source. */
+  /** The byte of the source at which it shows; absent for the whole source. */
   offset?: number
-  /** The line on which the record begins; only of CSV and TSV. */
+  /** The line on which the record begins; only for CSV and TSV. */
   line?: number
-  /** The source begins with a JSON object where an array is expected, as NDJSON does. */
+  /** Whether the source begins with a JSON object instead of an array, as NDJSON does. */
   isObject?: boolean
-  /** The source has nothing but blanks. */
+  /** Whether the source is blank. */
   isEmpty?: boolean
 }>
 
-/** A source that is not of its format, or breaks off. */
+/** A malformed or truncated source. */
 export class SourceFault extends Error {
   override readonly name = 'SourceFault'
   readonly offset: number | undefined
@@ -49,20 +49,20 @@ export class SourceFault extends Error {
 }
 
 export interface RecordScanner {
-  /** Offsets at which records begin; one more than `ends` while a record is open. */
+  /** Offsets of the beginnings of records; one more than `ends` while a record is open. */
   readonly starts: number[]
-  /** Offsets at which records end. Whoever takes records away takes them from both lists. */
+  /** Offsets of the ends of records. A caller that removes records must do so in both lists. */
   readonly ends: number[]
   /**
-   * Starts of the JSON records that name a column as the first ones, once for each such column. Names are known
-   * by their hashes, so one may be missing. Whoever takes records away takes them from here, too.
+   * Starts of the JSON records that are the first to name a column, once per column. Names are identified by hashes, so
+   * one may be missing. A caller that removes records must remove them here too.
    */
   readonly namingStarts: number[]
-  /** Bytes seen so far. */
+  /** Number of bytes scanned. */
   readonly scanned: number
   /** @throws {SourceFault} */
   scan(piece: Uint8Array): void
-  /** Closes the last record. @throws {SourceFault} if the source breaks off. */
+  /** Ends the last record. @throws {SourceFault} if the source is truncated. */
   finish(): void
 }
 
@@ -79,10 +79,10 @@ export function openRecordScanner(format: SourceFormat): RecordScanner {
 }
 
 /**
- * Records of CSV and TSV: a line break (CRLF, LF or CR) with an even number of quotes before it ends one.
+ * Records of CSV and TSV: a line break (CRLF, LF or CR) after an even number of quotes ends one.
  *
- * An empty line belongs to the record that follows it: within a body it is a row without cells, but
- * as the last line of one it is nothing, and no cut may turn the former into the latter.
+ * An empty line belongs to the next record: within a body it is a row without cells, but at the end of a body it is
+ * ignored, so no run may end with one.
  */
 class LineScanner implements RecordScanner {
   readonly starts: number[] = []
@@ -92,13 +92,13 @@ class LineScanner implements RecordScanner {
   #isQuoted = false
   /** Whether the open record has more than empty lines. */
   #hasContent = false
-  /** Whether the last byte was a CR that ended the record's last line, so that a LF may belong to it. */
+  /** Whether the last byte was a CR that ended the record's last line: an LF may follow it. */
   #afterReturn = false
-  /** Line breaks so far. */
+  /** Number of line breaks so far. */
   #lineBreaks = 0
-  /** The last byte was a CR: a LF after it is no other line break. */
+  /** Whether the last byte was a CR: an LF after it is no other line break. */
   #isAfterReturn = false
-  /** The line on which the last record began, empty lines before it included. */
+  /** The line on which the last record began, including empty lines before it. */
   #line = 1
 
   scan(piece: Uint8Array): void {
@@ -154,8 +154,8 @@ class LineScanner implements RecordScanner {
 }
 
 /**
- * Values of JSON: the elements of the array that is the whole source, each ended by a comma, or values
- * one after the other, each ended by a line break (NDJSON).
+ * JSON values: the elements of an array that is the whole source, each ended by a comma, or consecutive values, each
+ * ended by a line break (NDJSON).
  */
 class JsonScanner implements RecordScanner {
   readonly starts: number[] = []
@@ -165,14 +165,14 @@ class JsonScanner implements RecordScanner {
   readonly #isArray: boolean
   readonly #separator: number
   #phase: 'before' | 'mayFollow' | 'mustFollow' | 'value' | 'done'
-  /** Brackets and braces that are open in the value. */
+  /** Number of open brackets and braces in the value. */
   #depth = 0
   #inString = false
   #isEscaped = false
-  /** A string here is a name, if it is of the record itself. */
+  /** Whether a string here would be a name of a record's member. */
   #nameComes = false
   #inName = false
-  /** The hash of the bytes of the name so far. */
+  /** The hash of the name's bytes so far. */
   #hash = 0
   readonly #names = new NameTable()
 
@@ -228,7 +228,7 @@ class JsonScanner implements RecordScanner {
     }
   }
 
-  /** Takes a byte between values; true when it is the first one of a value. */
+  /** Reads a byte between values; returns true if it begins a value. */
   #beginValue(byte: number, offset: number): boolean {
     if (byte === SPACE || byte === LINE_FEED || byte === CARRIAGE_RETURN || byte === TAB)
       return false
@@ -260,7 +260,7 @@ class JsonScanner implements RecordScanner {
     this.#nameComes = false
   }
 
-  /** As #skipString, of a name. */
+  /** Skips a string like #skipString, and hashes it as a name. */
   #readName(piece: Uint8Array, start: number): number {
     const end = this.#skipString(piece, start)
     let hash = this.#hash
@@ -273,7 +273,7 @@ class JsonScanner implements RecordScanner {
     return end
   }
 
-  /** Returns the index of the closing quote, or the last index when the string goes on. */
+  /** Returns the index of the closing quote, or the last index if the string continues. */
   #skipString(piece: Uint8Array, start: number): number {
     let i = this.#isEscaped ? start + 1 : start
     this.#isEscaped = false
@@ -283,14 +283,14 @@ class JsonScanner implements RecordScanner {
         this.#inString = false
         return i
       }
-      if (byte === BACKSLASH) i++ // What follows is no end, whatever it is.
+      if (byte === BACKSLASH) i++ // An escaped character cannot end the string.
     }
     this.#isEscaped = i > piece.length
     return piece.length
   }
 }
 
-/** Digits, points, signs and colons: most of what is in no string, and nothing that a scanner looks for. */
+/** Digits, points, signs and colons: most bytes outside strings, and never relevant. */
 function isPlainByte(byte: number): boolean {
   return byte > QUOTE && byte < OPEN_BRACKET && byte !== COMMA
 }
@@ -306,7 +306,7 @@ const HASH_FACTOR = 0x01000193
 /** A table has fewer columns. */
 const NAMES_MAX = 4_096
 
-/** The names that were seen, by their hashes. Records mostly repeat the names of the one before, in order. */
+/** The names seen so far, by hash. Records mostly repeat the previous record's names in order. */
 class NameTable {
   readonly #hashes: number[] = []
   readonly #places = new Map<number, number>()
@@ -343,8 +343,8 @@ function notAnArray(byte: number, offset: number): SourceFault {
 }
 
 /**
- * CRLF, LF and CR are line breaks, in quotes too.
- * @param isAfterReturn - Whether a carriage return is in front, with which a line feed is one line break. Default: false.
+ * Counts the line breaks (CRLF, LF and CR), also in quotes.
+ * @param isAfterReturn - Whether a carriage return precedes, which a line feed would complete. Default: false.
  */
 export function countLineBreaks(bytes: Uint8Array, isAfterReturn = false): number {
   let count = 0

@@ -1,11 +1,11 @@
-// SHA-256 and HMAC-SHA256 (FIPS 180-4, RFC 2104) for runtimes without `node:crypto`: Web Crypto has no digest of a
-// stream, which files of any size need, and none that answers at once.
+// SHA-256 and HMAC-SHA256 (FIPS 180-4, RFC 2104) for runtimes without `node:crypto`. Web Crypto can neither digest a
+// stream, which large files need, nor answer synchronously.
 
 const BLOCK_BYTES = 64
 const LENGTH_BYTES = 8
 const ROUNDS = 64
 
-/** The first 32 bits of the fractional parts of a root of the first primes. */
+/** The first 32 bits of the fractional parts of roots of the first primes. */
 function fractionsOfRoots(count: number, exponent: number): Uint32Array {
   const fractions = new Uint32Array(count)
   let found = 0
@@ -27,7 +27,7 @@ function isPrime(candidate: number): boolean {
 const ROUND_CONSTANTS = fractionsOfRoots(ROUNDS, 1 / 3)
 const INITIAL_STATE = fractionsOfRoots(8, 1 / 2)
 
-/** A digest that is computed as the bytes come. */
+/** A digest computed incrementally. */
 export class Sha256 {
   readonly #state = Uint32Array.from(INITIAL_STATE)
   readonly #block = new Uint8Array(BLOCK_BYTES)
@@ -47,7 +47,7 @@ export class Sha256 {
     return this
   }
 
-  /** Once, after the last bytes. */
+  /** Must be called once, after the last bytes. */
   digest(): Uint8Array {
     const bits = this.#length * 8
     const filled = this.#length % BLOCK_BYTES
@@ -89,7 +89,7 @@ export class Sha256 {
     })
   }
 
-  /** The block as the words of its rounds. */
+  /** The block, expanded to the words of all rounds. */
   #expand(): Uint32Array {
     const words = this.#schedule
     const block = new DataView(this.#block.buffer)

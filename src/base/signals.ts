@@ -2,22 +2,22 @@
 import { StoreError } from './store-error.js'
 
 /**
- * Ends a call that its caller has aborted. The reason of the signal is the cause of the error.
- * @param what - What was aborted, for the message: `The ${what} was aborted`.
+ * Throws if the caller has aborted the call. The signal's reason is the cause of the error.
+ * @param what - The name of the call, for the message: `The ${what} was aborted`.
  * @throws {StoreError} ABORTED
  */
 export function checkNotAborted(what: string, signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw aborted(what, signal.reason)
 }
 
-/** The error of a call that its caller has aborted. @param reason - Of the signal. */
+/** The error of a call aborted by its caller. @param reason - The reason of the signal. */
 export function aborted(what: string, reason: unknown): StoreError {
   return new StoreError('ABORTED', `The ${what} was aborted`, { cause: reason })
 }
 
 /**
- * Waits for a value until the caller aborts, also if what makes the value does not look at the signal.
- * @param late - Gets a value that comes after the abort.
+ * Waits for a value until the caller aborts, even if the producer ignores the signal.
+ * @param late - Called with a value that arrives after the abort.
  * @throws {StoreError} ABORTED
  */
 export function unlessAborted<T>(
@@ -36,8 +36,8 @@ export function unlessAborted<T>(
 }
 
 /**
- * The items of an iterable until the caller aborts, also while the next item is awaited. An iterable that is left because
- * of an abort is told so, and not waited for.
+ * The items of an iterable until the caller aborts, also while the next item is awaited. After an abort, the iterator
+ * is closed without waiting for it.
  * @throws {StoreError} ABORTED
  */
 export async function* untilAborted<Item>(
@@ -53,7 +53,7 @@ export async function* untilAborted<Item>(
   let isDone = false
   try {
     for (;;) {
-      // Not Promise.race with one promise of the abort, which would keep something of every item.
+      // Not Promise.race: with one promise for the abort, it would retain memory for every item.
       const next = await new Promise<IteratorResult<Item> | null>((resolve, reject) => {
         wake = () => resolve(null)
         iterator.next().then(resolve, reject)

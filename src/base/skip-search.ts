@@ -1,10 +1,10 @@
-// Finds a run of bytes in longer ones. Mostly it looks at one byte for as many as the run has, as Horspool's search does.
+// Finds a run of bytes in longer ones. Mostly it reads one byte per length of the run, like Horspool's search.
 import type { Bytes } from './bytes.js'
 
 /** Steps fit into a byte. */
 const STEP_MAX = 255
 
-/** Bytes at the beginning that are compared in a loose search. */
+/** Bytes at the beginning that a loose search compares. */
 const BEGIN_BYTES = 4
 
 const UPPER_A = 0x41
@@ -16,18 +16,18 @@ const LOWER = SAME.map((byte) => (byte >= UPPER_A && byte <= UPPER_Z ? byte | CA
 
 export class SkipSearch {
   readonly #run: Bytes
-  /** How many of its first bytes are compared. */
+  /** Number of leading bytes to compare. */
   readonly #compared: number
   readonly #form: Uint8Array
-  /** By byte where the last one of the run would be: how far on it may be; 0: it is here. */
+  /** By the byte at the place of the run's last one: the distance to the next possible end; 0: it may be here. */
   readonly #steps: Uint8Array
-  /** How far on it may be behind a last one that ends another run. */
+  /** The distance to the next possible end after a last byte that ends another run. */
   readonly #stepOfLast: number
 
   /**
    * @param run - Not empty.
-   * @param isLoose - Letters of ASCII in the bytes are compared in lower case, which those of the run are in; and what
-   *   only begins and ends as the run does is found too, so that the work is linear whatever the bytes are.
+   * @param isLoose - ASCII letters are compared in lower case (the run must be lower-case). Bytes that only begin and
+   *   end like the run match too, which keeps the work linear in all cases.
    */
   constructor(run: Bytes, isLoose = false) {
     const last = run.length - 1
@@ -42,7 +42,7 @@ export class SkipSearch {
     this.#steps = this.#form.map((byte) => steps[byte] ?? 0)
   }
 
-  /** Where the run begins between `start` and `limit`, which it does not pass; -1: nowhere. */
+  /** The position of the run between `start` and `limit`; -1: none. */
   find(bytes: Bytes, start: number, limit: number): number {
     const run = this.#run
     const form = this.#form

@@ -1,13 +1,13 @@
-// Sorts numbers in steps, with other work between them: however many of them are equal to the comparison.
+// Sorts numbers in steps, so that other work can run in between, even if many compare as equal.
 import type { Steps } from './time-slices.js'
 
-/** Numbers that are sorted by insertion before runs of them are merged. */
+/** Runs of this length are sorted by insertion before they are merged. */
 const RUN = 16
 
-/** Comparisons of a step, about. */
+/** Approximate comparisons per step. */
 const COMPARISONS_AT_ONCE = 4_096
 
-/** Sorts them in place; those that are equal stay in their order. Few are sorted in one step. */
+/** Sorts in place, stably. A few numbers are sorted in one step. */
 export function* sortSteps(
   numbers: Uint32Array,
   compare: (left: number, right: number) => number,

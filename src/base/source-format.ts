@@ -1,4 +1,4 @@
-// The formats of a source of rows, and how a file announces them.
+// The formats of sources of rows, and how files indicate them.
 
 /** `ndjson` is one JSON object per line. */
 export const SOURCE_FORMATS = ['csv', 'tsv', 'json', 'ndjson'] as const
@@ -25,7 +25,7 @@ export const FORMAT_OF_TYPE: ReadonlyMap<string, SourceFormat> = new Map([
   ['application/jsonl', 'ndjson'],
 ])
 
-/** The media types of bodies with rows. Those of NDJSON are sent as an array of JSON. */
+/** The media types of bodies of rows. NDJSON is sent as a JSON array. */
 export const BODY_TYPE_OF_FORMAT: Readonly<Record<SourceFormat, string>> = {
   json: 'application/json',
   ndjson: 'application/json',
@@ -33,7 +33,7 @@ export const BODY_TYPE_OF_FORMAT: Readonly<Record<SourceFormat, string>> = {
   tsv: 'text/tab-separated-values',
 }
 
-/** The format that the extension of a file name announces; undefined: it announces none. */
+/** The format by a file name's extension; undefined: unknown. */
 export function formatOfName(name: string): SourceFormat | undefined {
   const extension = /\.([^./\\]+)$/.exec(name)?.[1]?.toLowerCase() ?? ''
   return FORMAT_OF_EXTENSION.get(extension)

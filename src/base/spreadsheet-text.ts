@@ -1,29 +1,29 @@
-// Text of csv and tsv as spreadsheets need it: with the mark by which they know UTF-8, and without formulas.
+// Adapts csv and tsv for spreadsheets: adds the mark by which they recognize UTF-8, and escapes formulas.
 import { CARRIAGE_RETURN, LINE_FEED, QUOTE, TAB } from './ascii.js'
 import { type Bytes, fromUtf8, utf8 } from './bytes.js'
 import { yieldToEventLoop } from './platform.js'
 
 const APOSTROPHE = 0x27
 
-/** The bytes with which a formula begins: = + - @, a tab and a carriage return. */
+/** The bytes that begin a formula: = + - @, tab and carriage return. */
 const FORMULA_STARTS: ReadonlySet<number> = new Set([0x3d, 0x2b, 0x2d, 0x40, TAB, CARRIAGE_RETURN])
 
-/** The bytes of numbers, which are no formulas. */
+/** The bytes of numbers, which are not formulas. */
 const NUMBER_BYTES: ReadonlySet<number> = new Set(utf8('0123456789.+-eE'))
 const NUMBER = /^[-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/
 
-/** Bytes that are escaped before others have a turn. */
+/** Bytes escaped before other work has a turn. */
 const SLICE_BYTES = 64 * 1024
 
-/** A text with a byte order mark. */
+/** A text with a leading byte order mark. */
 export async function* markText<Piece>(rows: AsyncIterable<Piece>): AsyncGenerator<Piece | Bytes> {
   yield utf8('\ufeff')
   yield* rows
 }
 
 /**
- * Puts an apostrophe in front of each field that a spreadsheet takes for a formula, but of no number.
- * @param rows - Of RFC 4180, or the same with tabs.
+ * Puts an apostrophe before each field that a spreadsheet would take for a formula, except numbers.
+ * @param rows - CSV as in RFC 4180, or the same with tabs.
  */
 export async function* escapeFormulas(
   rows: AsyncIterable<string | Bytes>,
@@ -44,7 +44,7 @@ class FieldBeginnings {
   readonly #delimiter: number
   #isAtStart = true
   #isQuoted = false
-  /** The bytes of a field that may be a number so far. */
+  /** The bytes of a field that may still be a number. */
   #held: number[] = []
 
   constructor(delimiter: number) {

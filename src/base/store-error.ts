@@ -118,15 +118,15 @@ export type ErrorPlace = Readonly<{
   outcome?: WriteOutcome
 }>
 
-/** Two copies of this package may be loaded at once; the brand makes their errors recognise each other. */
+/** Two copies of this package may be loaded; the brand lets each recognize the other's errors. */
 const BRAND = Symbol.for('rowstash.StoreError')
 
-/** Characters of an offending value that are kept. */
+/** Most characters kept of an offending value. */
 export const VALUE_CHARS_MAX = 200
 
 /**
- * Every failure of this package that a caller may act on. `isStoreError` recognizes one. What would be hidden in its
- * message, such as control characters, is escaped as in JSON.
+ * The class of all failures that a caller may act on. `isStoreError` recognizes them. Invisible characters in messages,
+ * such as control characters, are escaped as in JSON.
  * @example
  * import { StoreError } from 'rowstash'
  *
@@ -138,7 +138,7 @@ export class StoreError extends Error {
   override readonly name = 'StoreError'
   /** What failed, for programs. Messages are for people and may change. */
   readonly code: StoreErrorCode
-  /** As `row` of `ErrorPlace`, and so are those that follow; each is absent where it does not apply. */
+  /** See `row` of `ErrorPlace`. This and the following properties are absent where they do not apply. */
   declare readonly row?: number
   /** ID of the column. */
   declare readonly column?: string
@@ -152,9 +152,9 @@ export class StoreError extends Error {
   declare readonly line?: number
   /** The effect of the operation; only if the storage failed. */
   declare readonly outcome?: WriteOutcome
-  /** Of a call for many rows, what is wrong with each of them, in their order: the first 100. This error is one of them. */
+  /** For a call for many rows: the problems of its rows, in order, at most 100. This error is one of them. */
   declare readonly problems?: readonly StoreError[]
-  /** How many rows have problems. */
+  /** The number of rows with problems. */
   declare readonly problemCount?: number
 
   constructor(
@@ -164,7 +164,7 @@ export class StoreError extends Error {
       Pick<StoreError, 'problems' | 'problemCount'> & { readonly cause?: unknown } = {},
   ) {
     const { cause, ...place } = details
-    // Messages quote values, names, URLs and headers, and are shown in terminals, logs and pages.
+    // Messages quote values, names, URLs and headers, and appear in terminals, logs and pages.
     super(escapeControls(message), cause === undefined ? undefined : { cause })
     this.code = code
     if (place.value !== undefined) place.value = cutText(place.value, VALUE_CHARS_MAX)
@@ -174,20 +174,20 @@ export class StoreError extends Error {
     Object.defineProperty(this, BRAND, { value: true })
   }
 
-  /** What `JSON.stringify` writes: name, code, message and the parts that apply, but neither cause nor stack. */
+  /** The value for `JSON.stringify`: name, code, message and the properties that apply, but neither cause nor stack. */
   toJSON(): object {
     return { ...this, message: this.message }
   }
 }
 
-/** The same failure, with what is known of its outcome. */
+/** The same failure, with a known outcome. */
 export function withOutcome(failure: StoreError, outcome: WriteOutcome): StoreError {
   const { code, message } = failure
   return new StoreError(code, message, { cause: failure, outcome })
 }
 
 /**
- * Whether a failure is a `StoreError`, of this copy of the package or of another.
+ * Whether a failure is a `StoreError`, of this or another copy of the package.
  * @example
  * import { isStoreError, openMemory } from 'rowstash'
  *
@@ -204,7 +204,7 @@ export function isStoreError(failure: unknown): failure is StoreError {
   return typeof failure === 'object' && failure !== null && BRAND in failure
 }
 
-/** The error of an argument that is not as it must be. @param problem - For people, with the name of the argument. */
+/** The error for an invalid argument. @param problem - For people, with the name of the argument. */
 export function invalidArgument(problem: string): StoreError {
   return new StoreError('REQUEST_VALIDATION_ERROR', problem)
 }

@@ -1,32 +1,32 @@
-// Runs long work of the main thread in slices, with other work of the process between them (PERFORMANCE.md, P5).
+// Runs long work on the main thread in slices, so that other work can run in between (PERFORMANCE.md, P5).
 //
-// A slice ends after a time, or after an amount of work that mostly takes less. The cost of work depends on its input,
-// and the sender of the input must not decide how long all others wait.
+// A slice ends after a time, or after an amount of work that usually takes less. The cost of work depends on the input,
+// whose sender must not decide how long others wait.
 
 import type { Awaitable } from './awaitable.js'
 import type { Clock } from './clock.js'
 import { yieldToEventLoop } from './platform.js'
 
-/** A slice, in milliseconds, and in characters or bytes of input. */
+/** The length of a slice, in milliseconds, and in characters or bytes of input. */
 const SLICE_MS = 5
 const SLICE_WORK = 256 * 1024
 
-/** What an item, such as a row, counts for besides its characters: an empty one costs some too. */
+/** The cost of an item, such as a row, besides its characters: even an empty one costs something. */
 export const ITEM_WORK = 16
 
-/** The clock is looked at after so much work: more often it would cost more than it is worth. */
+/** The amount of work between two readings of the clock, which is not free. */
 const CHECKED_WORK = 8 * 1024
 
 /**
- * Shares each turn of the event loop among the operations of a store. What else is to run, such as small requests, waits
- * for one slice, not for one of each operation: those that begin in a turn use up one slice together, and of those that
- * pause, one goes on in each turn.
+ * Shares each turn of the event loop among the operations of a store. Other work, such as small requests, waits for one
+ * slice instead of one per operation: operations that begin in a turn share its slice, and of the paused ones, one
+ * continues per turn.
  */
 export class SliceTurns {
   readonly #clock: Clock
-  /** Operations that pause, in order. */
+  /** Paused operations, in order. */
   readonly #waiting: (() => void)[] = []
-  /** When the slice of this turn began; undefined: nothing was noted in it yet. */
+  /** The beginning of this turn's slice; undefined: no work was recorded yet. */
   #begun: number | undefined
   #work = 0
   #isScheduled = false
@@ -40,7 +40,7 @@ export class SliceTurns {
     return new TimeSlices(this)
   }
 
-  /** Notes that work was done in this turn. @returns whether its slice is over. */
+  /** Records work done in this turn. @returns whether its slice is over. */
   spend(work: number): boolean {
     if (this.#begun === undefined) {
       this.#begun = this.#clock.now()
@@ -50,7 +50,7 @@ export class SliceTurns {
     this.#work += work
     if (this.#work >= SLICE_WORK) return true
     const spent = this.#clock.now() - this.#begun
-    return spent >= SLICE_MS || spent < 0 // A clock that was set back says nothing.
+    return spent >= SLICE_MS || spent < 0 // The clock was set back: the elapsed time is unknown.
   }
 
   /** Resolves in a later turn of the event loop. */
@@ -75,7 +75,7 @@ export class SliceTurns {
   }
 }
 
-/** Work that gives the amount of each step that it did, and its result in the end. */
+/** Work that yields the amount done in each step, and returns its result. */
 export type Steps<T> = Generator<number, T, void>
 
 /** The slices of one operation. */
@@ -87,7 +87,7 @@ export class TimeSlices {
     this.#turns = turns
   }
 
-  /** Notes that work was done. @returns whether `pause` is due. */
+  /** Records work that was done. @returns whether `pause` is due. */
   spend(work: number): boolean {
     this.#unchecked += work
     return this.#unchecked >= CHECKED_WORK && this.#isOver()
@@ -99,17 +99,17 @@ export class TimeSlices {
     return this.#turns.spend(work)
   }
 
-  /** Waits until work may be done that is done in one piece. */
+  /** Waits until work that cannot be divided may run. */
   async admit(work: number): Promise<void> {
     if (this.spend(work)) await this.pause()
   }
 
-  /** Lets other work run, and goes on in a later turn of the event loop. */
+  /** Lets other work run, and continues in a later turn of the event loop. */
   pause(): Promise<void> {
     return this.#turns.next()
   }
 
-  /** Does all steps: at once, if they end within the slice. */
+  /** Runs all steps; synchronously, if they end within the slice. */
   run<T>(steps: Steps<T>): Awaitable<T> {
     const end = this.#runSlice(steps)
     return end === undefined ? this.#runOn(steps) : end.value
@@ -133,7 +133,7 @@ export class TimeSlices {
   }
 }
 
-/** Does all steps at once. */
+/** Runs all steps synchronously. */
 export function runAtOnce<T>(steps: Steps<T>): T {
   for (;;) {
     const step = steps.next()

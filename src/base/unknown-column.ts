@@ -1,16 +1,16 @@
-// Which columns there are in place of one that is not, for messages.
+// Suggests columns instead of an unknown one, for messages.
 import { nearestWord } from './nearest-word.js'
 import { shown } from './options.js'
 
-/** Columns that a message lists, at most. */
+/** Most columns in a message. */
 const COLUMNS_SHOWN_MAX = 8
 
-/** Says that a table lacks a column, and what it has. @param columns - Those of the table, by ID. */
+/** Says that a table lacks a column, and which it has. @param columns - The table's columns, by ID. */
 export function lackedColumn(columns: ReadonlyMap<string, unknown>, id: string): string {
   return `the table has no column ${shown(id)}${columnsInstead(columns, id)}`
 }
 
-/** The end of a message about a column that a table lacks. */
+/** The end of a message about a missing column. */
 export function columnsInstead(columns: ReadonlyMap<string, unknown>, id: string): string {
   if (columns.size === 0) return ''
   const ids = [...columns.keys()]

@@ -1,6 +1,6 @@
 /**
- * Values that were made from objects which somebody else holds, such as records in a cache. A value goes with its
- * object; all go when they may have become more than a budget of bytes.
+ * Values derived from objects that another owner keeps, such as cached records. A value is dropped with its object; all
+ * are dropped once they may exceed a budget of bytes.
  */
 export class WeakCache<Key extends object, Value> {
   readonly #countMax: number
@@ -11,15 +11,15 @@ export class WeakCache<Key extends object, Value> {
   #misses = 0
 
   /**
-   * @param bytesMax - Size of the cache, in bytes, at most; 0 caches nothing.
-   * @param valueBytes - What a value costs, about.
+   * @param bytesMax - Greatest size of the cache, in bytes; 0 caches nothing.
+   * @param valueBytes - The approximate size of a value, in bytes.
    */
   constructor(bytesMax: number, valueBytes: number) {
     this.#countMax = Math.floor(bytesMax / valueBytes)
     this.#valueBytes = valueBytes
   }
 
-  /** The size of the cache in bytes, at most: values that went with their objects are still counted. */
+  /** An upper bound of the size in bytes: values dropped with their objects are still counted. */
   get bytes(): number {
     return this.#count * this.#valueBytes
   }
@@ -29,7 +29,7 @@ export class WeakCache<Key extends object, Value> {
     return this.#hits
   }
 
-  /** Lookups that found none. */
+  /** Lookups that found no value. */
   get misses(): number {
     return this.#misses
   }
@@ -41,7 +41,7 @@ export class WeakCache<Key extends object, Value> {
     return value
   }
 
-  /** Adds the value of an object that has none yet. */
+  /** Adds the value of an object without one. */
   add(key: Key, value: Value): void {
     if (this.#countMax === 0) return
     if (this.#count === this.#countMax) {

@@ -1,6 +1,6 @@
 /**
  * The pieces of a web stream, for runtimes whose web streams cannot be iterated.
- * @param atEnd - What becomes of the rest when the reader stops before the end.
+ * @param atEnd - What happens to the rest if the reader stops early.
  */
 export async function* readWebStream<Piece>(
   stream: ReadableStream<Piece>,
@@ -16,12 +16,12 @@ export async function* readWebStream<Piece>(
       yield value
     }
   } finally {
-    if (!isDone && atEnd === 'cancel') await reader.cancel().catch(() => undefined) // Nobody reads on; how it ends is its own.
+    if (!isDone && atEnd === 'cancel') await reader.cancel().catch(() => undefined) // The reader has stopped; how the stream ends does not matter.
     reader.releaseLock()
   }
 }
 
-/** The pieces of a stream; undefined: it is neither an async iterable nor a web stream. */
+/** The pieces of a stream; undefined: neither an async iterable nor a web stream. */
 export function streamPieces(content: unknown): AsyncIterable<unknown> | undefined {
   const given = Object(content) as Partial<AsyncIterable<unknown> & ReadableStream<unknown>>
   if (typeof given[Symbol.asyncIterator] === 'function') return given as AsyncIterable<unknown>

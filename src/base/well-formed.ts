@@ -1,7 +1,7 @@
-// Apart from the rules of other texts, whose regular expressions a client of a server has no use for.
+// Separate from other text rules, whose regular expressions a client does not need.
 type MaybeWellFormed = { isWellFormed?: () => boolean }
 
-/** Whether the text has no lone surrogate. `String.prototype.isWellFormed` is not in our `lib` yet. */
+/** Whether the text has no lone surrogate. Our `lib` does not have `String.prototype.isWellFormed` yet. */
 export function isWellFormed(text: string): boolean {
   return (text as MaybeWellFormed).isWellFormed?.() ?? !/\p{Surrogate}/u.test(text)
 }

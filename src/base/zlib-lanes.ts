@@ -1,10 +1,10 @@
-// Compresses on the threads of Node's zlib, with streams that are kept: a new stream for each piece would cost the main
-// thread more than compressing there (PERFORMANCE.md, P8).
+// Compresses on the threads of Node's zlib, with reused streams: a new stream per piece would cost the main thread more
+// than compressing there (PERFORMANCE.md, P8).
 //
-// A stream works on one piece at a time, and is reused only if that piece succeeded.
+// A stream processes one piece at a time, and is reused only after success.
 import { type Bytes, concatBytes, NO_BYTES } from './bytes.js'
 
-/** The members of a stream of `node:zlib` that are used. */
+/** The used members of a `node:zlib` stream. */
 export interface ZlibStream {
   write(piece: Bytes, done: (failure?: unknown) => void): unknown
   on(event: 'data', call: (piece: Bytes) => void): unknown
@@ -12,7 +12,7 @@ export interface ZlibStream {
   destroy(): void
 }
 
-/** Opens a stream that makes a whole output of each piece that is written to it. */
+/** Opens a stream that makes a complete output from each piece written to it. */
 export type OpenStream = () => ZlibStream
 
 type Job = Readonly<{
@@ -21,10 +21,10 @@ type Job = Readonly<{
   reject: (failure: unknown) => void
 }>
 
-/** Streams at work at one time: enough to keep the threads busy while the main thread does something else. */
+/** Most streams at work at the same time: enough to keep the threads busy while the main thread does other work. */
 const LANES_MAX = 8
 
-/** Pieces on the way through streams of one kind, in turn. */
+/** Distributes pieces to streams of one kind, in order. */
 export class ZlibLanes {
   readonly #open: OpenStream
   /** Called between two pieces, for streams that need it. */
@@ -38,9 +38,7 @@ export class ZlibLanes {
     this.#renew = renew
   }
 
-  /**
-   * @returns the whole output, as a part of memory that holds others too.
-   */
+  /** @returns the whole output, as a view of shared memory. */
   run(piece: Bytes): Promise<Bytes> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ piece, resolve, reject })
@@ -60,14 +58,14 @@ export class ZlibLanes {
         job.resolve(out)
       } else {
         this.#lanes--
-        lane.stream.destroy() // What is left in it would come out with the next piece.
+        lane.stream.destroy() // Its remaining output would be mixed with the next piece.
         job.reject(failure)
       }
       this.#startNext()
     })
   }
 
-  /** undefined: there are enough, and all are at work. */
+  /** undefined: there are enough, and all are busy. */
   #openLane(): Lane | undefined {
     if (this.#lanes === LANES_MAX) return undefined
     const lane = new Lane(this.#open())
@@ -94,7 +92,7 @@ class Lane {
     this.stream.write(piece, (failure) => this.#end(failure ?? null))
   }
 
-  /** Once for each piece, whatever comes first. */
+  /** Ends a piece once, whichever event comes first. */
   #end(failure: unknown): void {
     const done = this.#done
     const out = this.#out

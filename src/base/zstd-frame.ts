@@ -5,7 +5,7 @@ const MAGIC = 0xfd2fb528
 const CHECKSUM_BYTES = 4
 const DICTIONARY_ID_BYTES: readonly number[] = [0, 1, 2, 4]
 const CONTENT_SIZE_BYTES: readonly number[] = [0, 2, 4, 8]
-/** What a size of two bytes counts from. */
+/** The base of a two-byte size. */
 const TWO_BYTE_SIZE_MIN = 256
 const BLOCK_HEADER_BYTES = 3
 
@@ -13,12 +13,12 @@ const BLOCK_HEADER_BYTES = 3
 const RLE = 1
 const RESERVED = 3
 
-/** A frame of no bytes, as the encoder makes it. */
+/** An empty frame, as the encoder writes it. */
 const EMPTY_FRAME = Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0)
 
 /**
- * The one frame that the bytes consist of, without an empty frame behind it; undefined if they are anything else. When
- * a frame ends exactly at the end of a buffer of Node's zlib, the encoder is called once more and adds an empty frame.
+ * The only frame in the bytes, without an empty frame after it; undefined: anything else. If a frame ends exactly at
+ * the end of a buffer, Node's zlib calls the encoder once more, which adds an empty frame.
  */
 export function soleZstdFrame(bytes: Bytes): Bytes | undefined {
   const length = frameLength(bytes)
@@ -28,8 +28,8 @@ export function soleZstdFrame(bytes: Bytes): Bytes | undefined {
 }
 
 /**
- * The length of the frame that the bytes begin with; undefined: they do not contain a whole frame. A decoder that is
- * kept would take a frame that stops short for a part, and the next one for what follows.
+ * The length of the first frame; undefined: it is not complete. A reused decoder would treat the next piece as the rest
+ * of a truncated frame.
  */
 function frameLength(bytes: Bytes): number | undefined {
   if (bytes.length < 5) return undefined
@@ -50,8 +50,8 @@ function frameLength(bytes: Bytes): number | undefined {
 }
 
 /**
- * How many bytes a whole frame says that it decompresses to; a decoder makes no more. undefined: it does not say so, or
- * they are 4 GiB or more.
+ * The decompressed size that a complete frame states; a decoder produces no more. undefined: not stated, or 4 GiB and
+ * more.
  */
 export function zstdContentBytes(frame: Bytes): number | undefined {
   const descriptor = frame[4] ?? 0

@@ -11,7 +11,7 @@ const FLAG = Object.freeze({ limited: 0x01 })
 export type ApiKeyRecord = Readonly<{
   /** The SHA-256 of the key. */
   digest: Bytes
-  /** A bit for each scope. */
+  /** One bit per scope. */
   scopes: number
   createdAt: number
   /** 0: never. */

@@ -1,10 +1,11 @@
-// A backup: a store at one moment, as one run of bytes. FORMAT.md section 9; versioned apart from the store.
+// A backup: the snapshot of a store, as one sequence of bytes. FORMAT.md section 9; its version is independent of the
+// store's.
 //
 // Invariants:
-// - Every frame has a crc over the backup's ID, the frame's number and its bytes. So a frame that is changed, missing,
-//   repeated, moved or taken from another backup is noticed.
-// - The last frame has the SHA-256 of all bytes before it, and nothing follows it. So a truncated backup, and one with
-//   bytes after its end, is refused.
+// - Every frame has a crc over the backup's ID, the frame's number and its bytes. It detects frames that are changed,
+//   missing, repeated, moved or taken from another backup.
+// - The last frame has the SHA-256 of all bytes before it, and nothing follows it. So a truncated backup, or one with
+//   bytes after its end, is rejected.
 import { type Bytes, bytesOf, sameBytes, toHex, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { typeName } from '../base/options.js'
@@ -39,11 +40,11 @@ const FRAME_BYTES_MAX = 128 * 1024 * 1024
 
 /** The description of a backup. */
 export type BackupStart = Readonly<{
-  /** When it was begun, in milliseconds since 1970 UTC. */
+  /** When the backup began, in milliseconds since 1970 UTC. */
   createdAt: number
   /** The version base of its records. */
   versionBase: number
-  /** The bytes of files are not in it. */
+  /** Whether the bytes of files are left out. */
   filesByReference: boolean
 }>
 
@@ -56,10 +57,10 @@ export type BackupFrame =
       partition: string
       records: readonly (readonly [key: Bytes, value: Bytes])[]
     }>
-  /** An object, whose bytes are in the frames that follow. */
+  /** An object, followed by frames with its bytes. */
   | Readonly<{ kind: 'object'; object: ObjectId; bytes: number }>
   | Readonly<{ kind: 'bytes'; bytes: Bytes }>
-  /** An object that is elsewhere. */
+  /** An object stored elsewhere. */
   | Readonly<{ kind: 'reference'; content: StoredContent }>
   | Readonly<{ kind: 'end'; end: BackupEnd }>
 
@@ -82,7 +83,7 @@ export class BackupWriter {
     this.#id = id
   }
 
-  /** The bytes of the next frame; those of the first come after the header. */
+  /** The bytes of the next frame; the first frame includes the header. */
   frame(frame: BackupFrame): Bytes {
     const writer = new ByteWriter(bytesOfFrame(frame))
     if (!this.#begun) {
@@ -143,9 +144,8 @@ function frameCrc(id: Bytes, number: number, bytes: Bytes): number {
 }
 
 /**
- * The frames of a backup, each as soon as it is known to be whole; the last one only if the backup is.
- * @throws {StoreError} DATA_CORRUPT, saying where; FORMAT_UNKNOWN: it is no backup, or one of a version that
- *   is not known here
+ * The frames of a backup, each as soon as it is verified; the last one only if the whole backup is.
+ * @throws {StoreError} DATA_CORRUPT, with the place; FORMAT_UNKNOWN: no backup, or an unknown version
  */
 export async function* readBackup(source: AsyncIterable<Bytes>): AsyncGenerator<BackupFrame, void> {
   const reader = new PieceReader(source)
@@ -250,7 +250,7 @@ function readRecordPairs(reader: ByteReader): [Bytes, Bytes][] {
   return records
 }
 
-/** Takes runs of bytes out of pieces of any size. */
+/** Reads runs of bytes from pieces of any size. */
 class PieceReader {
   readonly #pieces: AsyncIterator<Bytes>
   #held: Bytes[] = []
@@ -265,7 +265,7 @@ class PieceReader {
     return this.#taken
   }
 
-  /** Exactly this many bytes. @throws {StoreError} DATA_CORRUPT if there are fewer. */
+  /** Reads exactly this many bytes. @throws {StoreError} DATA_CORRUPT if there are fewer. */
   async take(count: number): Promise<Bytes> {
     while (this.#heldBytes < count) {
       if (!(await this.#more()))
@@ -280,13 +280,13 @@ class PieceReader {
     return whole.subarray(0, count)
   }
 
-  /** Whether there is nothing more. */
+  /** Whether the source has ended. */
   async isDone(): Promise<boolean> {
     while (this.#heldBytes === 0) if (!(await this.#more())) return true
     return false
   }
 
-  /** The source is not read to its end when a frame is wrong. */
+  /** Ends the source: it is not read further after a bad frame. */
   async close(): Promise<void> {
     await this.#pieces.return?.()
   }

@@ -2,7 +2,7 @@ import { type Bytes, fromUtf8, readUint32 } from '../base/bytes.js'
 import { sameRanges } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
 
-/** Reads what ByteWriter wrote. Bytes that end early or go on too long are DATA_CORRUPT. */
+/** Reads the output of ByteWriter. Missing or extra bytes are DATA_CORRUPT. */
 export class ByteReader {
   readonly #bytes: Bytes
   readonly #what: string
@@ -42,7 +42,7 @@ export class ByteReader {
     return value
   }
 
-  /** Steps over the next bytes. */
+  /** Skips the next bytes. */
   pass(count: number): void {
     this.#take(count)
   }
@@ -53,7 +53,7 @@ export class ByteReader {
     return this.#bytes.subarray(at, at + count)
   }
 
-  /** Skips the next bytes if they are these. @returns whether they are */
+  /** Skips the next bytes if they equal the given ones. @returns whether they do */
   skip(bytes: Bytes): boolean {
     const { length } = bytes
     if (length > this.left || !sameRanges(this.#bytes, this.#at, bytes, 0, length)) return false
@@ -61,7 +61,7 @@ export class ByteReader {
     return true
   }
 
-  /** All bytes that are left, without reading them. */
+  /** A view of all remaining bytes. */
   rest(): Bytes {
     return this.#bytes.subarray(this.#at)
   }
@@ -75,7 +75,7 @@ export class ByteReader {
     }
   }
 
-  /** Reads the record version, which every record begins with: 1 to `newest`. */
+  /** Reads the record version at the beginning of every record: 1 to `newest`. */
   recordVersion(newest = 1): number {
     const version = this.u8()
     if (version < 1 || version > newest) throw this.corrupt(`record version ${version} is unknown`)

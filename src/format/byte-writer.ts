@@ -3,12 +3,12 @@ import { invariant } from '../base/invariant.js'
 
 const UINT48_MAX = 2 ** 48 - 1
 
-/** Encodes a record of big-endian integers, byte runs and counted texts; grows as needed. */
+/** Encodes a record of big-endian integers, bytes and counted texts. Grows as needed. */
 export class ByteWriter {
   #bytes: Uint8Array<ArrayBuffer>
   #length = 0
 
-  /** @param capacity - How many bytes to begin with. */
+  /** @param capacity - Initial number of bytes. */
   constructor(capacity = 64) {
     this.#bytes = pooledBytes(capacity)
   }
@@ -49,7 +49,7 @@ export class ByteWriter {
     return this
   }
 
-  /** Versions and sequences: safe integers in eight bytes. */
+  /** Versions and sequence numbers: safe integers in eight bytes. */
   u64(value: number): this {
     invariant(Number.isSafeInteger(value) && value >= 0, 'a u64 here is a safe integer')
     const at = this.#grow(8)
@@ -69,7 +69,7 @@ export class ByteWriter {
     return this.u32(run.length).bytes(run)
   }
 
-  /** The bytes from `at` on, as they are now; valid until the next write. */
+  /** The bytes from `at` on. Valid until the next write. */
   written(at: number): Bytes {
     return this.#bytes.subarray(at, this.#length)
   }
@@ -88,7 +88,10 @@ export class ByteWriter {
   }
 }
 
-/** The same bytes with room for `needed` or more: at least twice as many, so that all growing together is linear. */
+/**
+ * A copy with room for at least `needed` bytes: at least twice the old size, so that growing takes linear time in
+ * total.
+ */
 export function grownBytes(bytes: Bytes, needed: number): Uint8Array<ArrayBuffer> {
   const larger = new Uint8Array(Math.max(needed, 2 * bytes.length))
   larger.set(bytes)

@@ -1,7 +1,7 @@
-// Reads the cells of a row's text (FORMAT.md, section 5) from its bytes, one after the other, without decoding them.
+// Reads the cells of a row's text (FORMAT.md, section 5) from its bytes, in order, without decoding them.
 //
-// Keys are compared as bytes, because a key is always written as `renderKey` writes it. Rows mostly have the keys of the
-// rows before, in the same order, so each key is first compared to the ones that are expected next.
+// Keys are compared as bytes, because `renderKey` always writes them in the same way. Rows mostly repeat the keys of
+// earlier rows in the same order, so each key is first compared with the keys expected next.
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -16,30 +16,30 @@ import { type Bytes, NO_BYTES, startsWith } from '../base/bytes.js'
 import { byteText } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
 
-/** Keys that follow the last one and are compared before all keys are searched. */
+/** Number of expected keys compared before all keys are searched. */
 const EXPECTED_KEYS = 4
 
-/** Keys that are remembered. Tables have fewer columns, but rows may have been stored under several schemas. */
+/** Most cached keys. Tables have fewer columns, but rows may be stored under several schemas. */
 const KNOWN_KEYS_MAX = 4_096
 
-/** A byte four times, to look at four bytes at once. */
+/** Repeats a byte four times, to compare four bytes at once. */
 const ONES = 0x01010101
 const WORD_BYTES = 4
 const QUOTES = QUOTE * ONES
 const BACKSLASHES = BACKSLASH * ONES
 const HIGH_BITS = (0x80 * ONES) | 0
 
-/** The high bit of the first quote or backslash; of bytes after it, it may be set too. */
+/** The high bit of the first quote or backslash; bits of later bytes may be set wrongly. */
 function specialBytes(word: number): number {
   return (((word ^ QUOTES) - ONES) | ((word ^ BACKSLASHES) - ONES)) & ~word & HIGH_BITS
 }
 
-/** A key that rows have, with its colon, and what it is for. */
+/** A key of rows, with its colon, and its column. */
 type KnownKey<Column> = Readonly<{ bytes: Bytes; column: Column }>
 
-/** Reads cells; the fields are those of the last one. */
+/** Reads cells; the fields describe the last one. */
 export class CellReader<Column> {
-  /** Where the cell begins, where its value does, and where both end. */
+  /** The beginning of the cell and of its value, and the end of both. */
   start = 0
   from = 0
   to = 0
@@ -53,7 +53,7 @@ export class CellReader<Column> {
   #bytes: Bytes = NO_BYTES
   #view: DataView = new DataView(new ArrayBuffer(0))
 
-  /** @param columnOf - What a key is for, see `cellKey`. It is asked once for a key, or again when there were many. */
+  /** @param columnOf - Returns the column of a key, see `cellKey`. Called once per key, or again after many keys. */
   constructor(columnOf: (key: string) => Column) {
     this.#columnOf = columnOf
   }
@@ -64,7 +64,7 @@ export class CellReader<Column> {
   }
 
   /**
-   * Reads the cell at a place of a row that ends at `limit`. @returns what its key is for.
+   * Reads the cell at a place of a row that ends at `limit`. @returns the column of its key.
    * @throws {StoreError} DATA_CORRUPT if the text does not follow the grammar.
    */
   read(bytes: Bytes, at: number, limit: number): Column {
@@ -73,7 +73,7 @@ export class CellReader<Column> {
     return key.column
   }
 
-  /** Reads the cell of a row that ends at `limit` whose value begins at `from`. @throws as `read` */
+  /** Reads the cell whose value begins at `from`, in a row that ends at `limit`. @throws as `read` */
   readValue(bytes: Bytes, start: number, from: number, limit: number): void {
     this.isEscaped = false
     const end = this.#endOfValue(bytes, from, limit)
@@ -173,8 +173,9 @@ export class CellReader<Column> {
 }
 
 /**
- * Calls back with the bounds of each element of an array's token, and whether it has a backslash, until it returns true.
- * @returns whether it did.
+ * Calls a function with the bounds of each element of an array's token, and whether it has a backslash, until it
+ * returns true.
+ * @returns whether it returned true.
  */
 export function someElement(
   bytes: Bytes,

@@ -1,4 +1,4 @@
-// The history of tables: what each commit changed, and rows as they were before. FORMAT.md sections 3 and 4.
+// The history of tables: the rows that each commit changed, and earlier states of rows. FORMAT.md sections 3 and 4.
 import { type Bytes, concatBytes } from '../base/bytes.js'
 import { prefixRange } from '../kv/key-range.js'
 import type { KeyRange } from '../kv/kv.js'
@@ -8,26 +8,26 @@ import { KEY_SPACE, type Position, type TableKey } from './keys.js'
 import { newRecord, openRecord } from './record-frame.js'
 import { type Generation, readGeneration, writeGeneration } from './records.js'
 
-/** Rows next to each other in one extent. */
+/** Consecutive rows of one extent. */
 export type SlotRun = Readonly<{ extent: number; slot: number; count: number }>
 
-/** What a commit changed of a table. What it added follows from the generations before and after. */
+/** The changes of a table in one commit. Its added rows follow from the generations before and after. */
 export type ChangeRecord = Readonly<{
-  /** When it was committed. */
+  /** When it was committed, in milliseconds since 1970 UTC. */
   at: number
-  /** Every version after this one, up to that of the record, has a change record. */
+  /** Every version after this one, up to the record's, has a change record. */
   since: number
   /** The generation before the commit. */
   before: Generation
   changed: readonly SlotRun[]
-  /** Rows that were there before, and rows that the commit added and removed. */
+  /** Rows that the commit removed or changed, and rows that it both added and removed. */
   removed: readonly SlotRun[]
 }>
 
 export const CHANGES_RANGE: KeyRange = prefixRange(Uint8Array.of(KEY_SPACE.change))
 export const ROWS_BEFORE_RANGE: KeyRange = prefixRange(Uint8Array.of(KEY_SPACE.rowBefore))
 
-/** Up to where the history of a table was deleted. */
+/** The key of the record that says up to which version the history of a table was deleted. */
 export function historyKey(table: TableKey): Bytes {
   return new ByteWriter(17).u8(KEY_SPACE.change).bytes(table).finish()
 }
@@ -36,7 +36,7 @@ export function changeKey(table: TableKey, version: number): Bytes {
   return new ByteWriter(25).u8(KEY_SPACE.change).bytes(table).u64(version).finish()
 }
 
-/** The version in the key of a change; null: it is the key of a history. */
+/** The version in the key of a change; null: the key of a history. */
 export function versionOfChangeKey(key: Bytes): number | null {
   if (key.length === 17) return null
   const reader = new ByteReader(key.subarray(17), 'change key')
@@ -45,12 +45,12 @@ export function versionOfChangeKey(key: Bytes): number | null {
   return version
 }
 
-/** The changes of a table that made the versions from one on. */
+/** The changes of a table that made versions from `from` on. */
 export function changesRange(table: TableKey, from: number): KeyRange {
   return { start: changeKey(table, from), limit: prefixRange(historyKey(table)).limit }
 }
 
-/** A row as it was before a version. */
+/** The key of a row's state before a version. */
 export function rowBeforeKey(table: TableKey, { extent, slot }: Position, version: number): Bytes {
   const writer = new ByteWriter(33).u8(KEY_SPACE.rowBefore).bytes(table)
   return writer.u48(extent).u16(slot).u64(version).finish()
@@ -65,12 +65,12 @@ export function decodeRowBeforeKey(key: Bytes): Readonly<{ position: Position; v
   return { position, version }
 }
 
-/** Rows before their changes, from a position to before another. */
+/** Earlier states of the rows from one position to another (exclusive). */
 export function rowsBeforeRange(table: TableKey, from: Position, limit: Position): KeyRange {
   return { start: rowBeforeKey(table, from, 0), limit: rowBeforeKey(table, limit, 0) }
 }
 
-/** @param since - Changes of this version and those before may be deleted. */
+/** @param since - Changes up to this version may be deleted. */
 export function encodeHistory(since: number): Bytes {
   return newRecord(9).u64(since).finish()
 }
@@ -92,7 +92,7 @@ export function encodeChange({ at, since, before, changed, removed }: ChangeReco
   return writer.finish()
 }
 
-/** The time and the `since` of a change, without its rows. */
+/** The time and the `since` of a change. */
 export function decodeChangeStart(bytes: Bytes): Pick<ChangeRecord, 'at' | 'since'> {
   const reader = openRecord(bytes, 'change')
   return { at: reader.u48(), since: reader.u64() }
@@ -116,7 +116,7 @@ function readRuns(reader: ByteReader): SlotRun[] {
   return runs
 }
 
-/** Joins positions in ascending order to runs. */
+/** Joins ascending positions into runs. */
 export function runsOfPositions(positions: readonly Position[]): SlotRun[] {
   const runs: { extent: number; slot: number; count: number }[] = []
   for (const { extent, slot } of positions) {
@@ -135,7 +135,7 @@ export function* positionsOf(runs: readonly SlotRun[]): Generator<Position, void
   }
 }
 
-/** The records of a table in a key space. @param space - Its start. */
+/** The records of a table in a key space. @param space - Its first byte. */
 export function tableRange(space: Bytes, table: TableKey): KeyRange {
   return prefixRange(concatBytes([space, table]))
 }

@@ -1,4 +1,4 @@
-// The records of a chunk: where its rows are, and the summaries of its columns, so that finalize does not read rows.
+// The records of a chunk: the place of its rows, and the summaries of its columns, so that finalizing reads no rows.
 // FORMAT.md section 4.
 import { type Bytes, sameBytes } from '../base/bytes.js'
 import { crc32 } from '../base/platform.js'
@@ -8,26 +8,26 @@ import { ByteWriter } from './byte-writer.js'
 import { objectBytes, type SegmentRef, segmentRef } from './extent-page.js'
 import { readShared, SHARED_BYTES, someShare, storedIn, writeShared } from './shared-objects.js'
 
-/** `firstRow` of a column that no row has (a header column of a chunk without rows). */
+/** `firstRow` of a column without rows (from the header of a chunk without rows). */
 export const NO_ROW = 0xffffffff
 
-/** A column of a chunk: its summary, and the first row (0-based in the chunk) that names it. */
+/** A column of a chunk: its summary, and the index in the chunk of the first row that names it. */
 export type ChunkColumn = Readonly<{ summary: ColumnSummary; firstRow: number }>
 
-/** Rows that are stored and described, but not yet part of a table. */
+/** Stored rows that are not yet part of a table. */
 export type StoredChunk = Readonly<{
   rowCount: number
-  /** CSV line of the first row when row r stands on line `firstLine + r`, else 0. */
+  /** The CSV line of the first row if row r is on line `firstLine + r`, otherwise 0. */
   firstLine: number
-  /** Some row carried a `$rowID`: its segment has claims. */
+  /** Whether a row has a `$rowID`: then its segment has claims. */
   hasClaims: boolean
-  /** Some row may name a file: the footers of its segments list which. */
+  /** Whether rows may name files, which the footers of segments list. */
   namesFiles: boolean
   columns: readonly ChunkColumn[]
   segments: readonly SegmentRef[]
 }>
 
-/** Which column list record a chunk uses: chunks with the same columns share one. */
+/** The name of a chunk's column list record. Chunks with the same columns share one. */
 export type ColumnListName = Readonly<{ crc: number; probe: number }>
 
 export type ChunkReference = Readonly<{ putAt: number; list: ColumnListName; chunk: StoredChunk }>
@@ -64,7 +64,10 @@ function writeSegments(
   return writer.finish()
 }
 
-/** The reference with other segments, which have the same rows. @param replace - Given a segment, the one in its place. */
+/**
+ * A reference with its segments replaced by others with the same rows. @param replace - Returns the replacement of a
+ * segment.
+ */
 export function withSegments(bytes: Bytes, replace: (segment: SegmentRef) => SegmentRef): Bytes {
   const { reader, version: before } = openChunk(bytes)
   reader.bytes(LIST_AT)
@@ -79,12 +82,12 @@ export function withSegments(bytes: Bytes, replace: (segment: SegmentRef) => Seg
 }
 
 const VERSION = 1
-/** Of a chunk with a segment that shares its object. */
+/** The record version for a chunk with a segment in a shared object. */
 const SHARED_VERSION = 2
 
 /**
- * Decodes the references of one stash. Chunks of one import mostly have the same columns with the same
- * summaries; those share one `columns` array, so that a caller need judge it only once.
+ * Decodes the references of one stash. Chunks of an import mostly have the same columns and summaries; these share one
+ * `columns` array, so that a caller need judge it only once.
  */
 export class ChunkDecoder {
   readonly #columnsOf: (list: ColumnListName) => readonly string[]
@@ -110,7 +113,7 @@ export class ChunkDecoder {
     return { putAt, list, chunk }
   }
 
-  /** Reads the name of the column list and the summaries. Those of the last chunk are compared where they are. */
+  /** Reads the name of the column list and the summaries. Compares them with those of the last chunk without decoding. */
   #columns(reader: ByteReader): Known {
     if (this.#last !== undefined && reader.skip(this.#last.bytes)) return this.#last
     const listed = reader.rest()
@@ -137,10 +140,10 @@ export class ChunkDecoder {
 
 const HAS_CLAIMS = 0x01
 const NAMES_FILES = 0x02
-/** Columns with their summaries that are recognised when they come again. */
+/** Most cached sets of columns with summaries. */
 const KNOWN_MAX = 1_000
 
-/** @property bytes - The name of the list, and the summaries. */
+/** @property bytes - The encoded name of the list, and the summaries. */
 type Known = Readonly<{ bytes: Bytes; list: ColumnListName; columns: readonly ChunkColumn[] }>
 
 const SUMMARY_BYTES = 12
@@ -148,7 +151,7 @@ const SUMMARY_BYTES = 12
 const LIST_AT = 6 + 6 + 4 + 1
 const LIST_BYTES = 4 + 4 + 2
 
-/** The parts of a reference that garbage collection needs. */
+/** The parts of a reference for garbage collection. */
 type ChunkSegments = Pick<ChunkReference, 'putAt'> & Pick<StoredChunk, 'namesFiles' | 'segments'>
 
 export function decodeChunkSegments(bytes: Bytes): ChunkSegments {

@@ -1,16 +1,15 @@
-// Claims: the `$rowID`s that the rows of a segment carried, which an overwrite may let them keep.
-// FORMAT.md section 6.
+// Claims: the `$rowID`s in the rows of a segment, which an overwrite may preserve. FORMAT.md section 6.
 import { type Bytes, sameBytes } from '../base/bytes.js'
 import { ByteReader } from './byte-reader.js'
 import { ByteWriter } from './byte-writer.js'
 import type { RowId } from './row-id.js'
 
-/** Neighbouring rows that carry neighbouring IDs: row `row + i` carries slot `first.slot + i`. */
+/** Consecutive rows with consecutive IDs: row `row + i` has slot `first.slot + i`. */
 export type ClaimRun = Readonly<{ row: number; count: number; first: RowId }>
 
 const CLAIM_BYTES = 24
 
-/** Adds a row's claim to a list, to its last run if it goes on there. */
+/** Adds a row's claim to a list, extending its last run if possible. */
 export function addClaim(runs: ClaimRun[], row: number, id: RowId): void {
   const last = runs[runs.length - 1]
   if (last !== undefined && continues(last, row, id)) {

@@ -1,5 +1,5 @@
-// What a segment knows of the values of its columns: least and greatest value, whether cells are empty, and a filter of
-// the values' hashes. FORMAT.md, section 6, sections 7 and 8 of a footer. Computed row by row while a segment is built.
+// Column values of a segment: least and greatest value, whether cells are empty, and a filter of hashes. FORMAT.md,
+// section 6, sections 7 and 8 of a footer. Computed row by row while the segment is built.
 import { type Bytes, NO_BYTES, utf8 } from '../base/bytes.js'
 import { byteText } from '../base/platform.js'
 import { FORM } from '../schema/json-byte-values.js'
@@ -11,17 +11,17 @@ import { renderKey } from './row-text.js'
 import { SECTION } from './segment-layout.js'
 import { ValueFilterBuilder } from './value-filter.js'
 
-/** Columns of a segment, at most: nothing is noted of one with more. */
+/** Most columns of a segment with such values; none are recorded if it has more. */
 const COLUMNS_MAX = 1_000
 
-/** Columns of a segment with a filter, at most: those that came first. */
+/** Most columns of a segment with a filter: the first ones. */
 export const FILTERED_COLUMNS_MAX = 32
 
-/** Bytes of all filters of a segment together, at most: the largest are left out first. */
+/** Most bytes of all filters of a segment; the largest filters are left out first. */
 const FILTER_BYTES_MAX = 256 * 1024
 
 export class ColumnValuesBuilder {
-  /** The keys of the columns whose values are noted; null: all. Of the others only empty cells are. */
+  /** The keys of the columns to record; null: all. For others, only empty cells are recorded. */
   readonly #wanted: ReadonlySet<string> | null
   readonly #columns: NotedColumn[] = []
   readonly #reader = new CellReader((key) => this.#columnOf(key))
@@ -29,19 +29,19 @@ export class ColumnValuesBuilder {
   #rowCount = 0
   #bytes: Bytes = NO_BYTES
   #view: DataView = new DataView(new ArrayBuffer(0))
-  /** Whose columns, by its numbers, these are. */
+  /** The scanner whose column numbers these are. */
   #scanner: JsonByteScanner | undefined
   #scanned: NotedColumn[] = []
 
-  /** @param ids - Of the columns whose values are noted, at most `FILTERED_COLUMNS_MAX`; null: all. */
+  /** @param ids - The columns to record, at most `FILTERED_COLUMNS_MAX`; null: all. */
   constructor(ids: readonly string[] | null = null) {
     this.#wanted = ids && new Set(ids.map((id) => byteText(utf8(`${renderKey(id)}:`))))
   }
 
   /**
-   * Notes rows.
-   * @param ends - Where their texts end, counted from the first.
-   * @param areNoted - By row, whether `noteScanned` has noted it already.
+   * Records rows.
+   * @param ends - The ends of their texts, from the beginning of the first.
+   * @param areNoted - Per row, whether `noteScanned` has already recorded it.
    */
   note(texts: Bytes, ends: Uint32Array, rowCount: number, areNoted?: Uint8Array): void {
     const reader = this.#reader
@@ -63,7 +63,7 @@ export class ColumnValuesBuilder {
     }
   }
 
-  /** Notes the row that a scanner stands at, without reading it again. */
+  /** Records the scanner's current row, without reading it again. */
   noteScanned(row: JsonByteScanner): void {
     if (this.#columns.length > COLUMNS_MAX) return
     const { bytes, cells } = row
@@ -136,7 +136,7 @@ export class ColumnValuesBuilder {
   }
 }
 
-/** The filters by the indexes of their columns, as many as there is room for. */
+/** The filters by column index, as many as fit. */
 function filtersOf(columns: readonly NotedColumn[]): Map<number, Bytes> {
   const filters = columns.flatMap(({ filter }, index) => {
     const bytes = filter === null || filter.isEmpty ? null : filter.finish()

@@ -1,15 +1,15 @@
-// Continuation tokens: the position at which a walk of pages continues. Stateless; bound to a table, a generation and
-// the version base of the store, because after it grew other rows may be at the position.
+// Continuation tokens: the position at which a sequence of pages continues. Stateless. Bound to a table, a generation
+// and the store's version base: once that grows, the position may have other rows.
 import { type Bytes, fromBase64Url, toBase64Url } from '../base/bytes.js'
 import { crc32 } from '../base/platform.js'
 import { ByteReader } from './byte-reader.js'
 import { ByteWriter } from './byte-writer.js'
 import type { Position, TableKey } from './keys.js'
 
-/** The next row of the walk, in the generation that it began with. */
+/** The next row, in the generation that the first page read. */
 export type Continuation = Readonly<{ table: TableKey; generation: Bytes; position: Position }>
 
-/** Bytes of a hash that tells queries apart. */
+/** Bytes of a query's hash. */
 export const QUERY_HASH_BYTES = 8
 
 const TOKEN_VERSION = 1
@@ -35,14 +35,14 @@ export function parseContinuation(text: string, base: number): Continuation | nu
   return reader.u32() === crcOf(bytes, base) ? { table, generation, position } : null
 }
 
-/** The rows of a sorted page that follow: from a place on in the order that a version had. */
+/** The remaining rows of sorted pages: from a place in the order of one version. */
 export type SortedContinuation = Readonly<{
   table: TableKey
   generation: Bytes
-  /** As it is stored. */
+  /** The stored version, without the base. */
   version: number
   rank: number
-  /** Of the condition and the order. */
+  /** The hash of the condition and the order. */
   queryHash: Bytes
 }>
 
@@ -78,7 +78,7 @@ export function parseSortedContinuation(text: string, base: number): SortedConti
   }
 }
 
-/** The crc of a token that ends with it. */
+/** The crc at the end of a token. */
 function crcOf(token: Bytes, base: number): number {
   return tokenCrc(token.subarray(0, token.length - 4), base)
 }

@@ -1,5 +1,5 @@
-// Rows as CSV from the bytes of their lines of JSON, as `csvRows` writes them. Cells of ASCII at both ends, without
-// escapes, are copied; of others a string is made.
+// Rows as CSV, made from the bytes of JSON lines; the same as `csvRows`. Cells with ASCII at both ends and no escapes
+// are copied; others become strings first.
 import { LINE_FEED, QUOTE, SPACE } from '../base/ascii.js'
 import { type Bytes, NO_BYTES, utf8 } from '../base/bytes.js'
 import { sliceText } from '../base/platform.js'
@@ -9,7 +9,7 @@ import { type CsvDelimiter, csvField } from './rows-writer.js'
 
 const ASCII_END = 0x80
 
-/** Memory for a row beside its cells: quotes, and a line end. */
+/** Memory for a row besides its cells: quotes and a line end. */
 const ROW_BYTES = 4
 
 export class CsvBytes {
@@ -21,7 +21,7 @@ export class CsvBytes {
   #out: Bytes = NO_BYTES
   #length = 0
 
-  /** @param isReused - Whether what `rows` returns is valid only until its next call. */
+  /** @param isReused - Whether the result of `rows` is valid only until the next call. */
   constructor({ columns }: TableSchema, delimiter: CsvDelimiter, isReused = false) {
     this.#isReused = isReused
     this.#delimiter = delimiter
@@ -30,7 +30,7 @@ export class CsvBytes {
     this.#columnCount = columns.length
   }
 
-  /** @param lines - Objects, a line end behind each. No text has a line end that is not escaped. */
+  /** @param lines - Objects, each followed by a line end. Line ends in texts are escaped. */
   rows(lines: Bytes): Bytes {
     const isKept = this.#isReused && this.#out.length >= lines.length
     if (!isKept) this.#out = new Uint8Array(lines.length)
@@ -53,7 +53,7 @@ export class CsvBytes {
       const end = to[column] ?? 0
       if (end > 0) this.#putCell(bytes, from[column] ?? 0, end, isEscaped[column] === 1)
     }
-    // An empty last line would be none.
+    // An empty line would not count as a row.
     if (this.#columnCount === 1 && this.#length === start) this.#putText(NO_BYTES, 0, 0, true)
     this.#out[this.#length++] = LINE_FEED
   }
@@ -74,7 +74,7 @@ export class CsvBytes {
     }
   }
 
-  /** Puts bytes, in quotes if they need them. */
+  /** Writes bytes, in quotes if necessary. */
   #putText(bytes: Bytes, from: number, to: number, needsQuotes: boolean): void {
     this.#reserve(2 * (to - from) + this.#columnCount + ROW_BYTES)
     const out = this.#out

@@ -1,4 +1,4 @@
-// The record of a table that was deleted and whose other records are not all gone (FORMAT.md, sections 3 and 4).
+// The record of a deleted table with other records still to delete (FORMAT.md, sections 3 and 4).
 import type { Bytes } from '../base/bytes.js'
 import { prefixRange } from '../kv/key-range.js'
 import type { KeyRange } from '../kv/kv.js'
@@ -25,7 +25,7 @@ export function decodeDeadTable(bytes: Bytes): number {
   return deletedAt
 }
 
-/** Key spaces with records of one table, to which its head leads, or led. */
+/** Key spaces with records that belong to a table's head. */
 const SPACES_OF_TABLE = [
   KEY_SPACE.row,
   KEY_SPACE.extentPage,
@@ -38,7 +38,7 @@ const SPACES_OF_TABLE = [
   KEY_SPACE.log,
 ] as const
 
-/** What garbage collection deletes of tables that were deleted, beside their retirements: a list for each key space. */
+/** The records of deleted tables for garbage collection, except their retirements: one list per key space. */
 export function recordsOfTables(tables: readonly TableKey[]): readonly (readonly KeyRange[])[] {
   return SPACES_OF_TABLE.map((space) =>
     tables.map((table) => prefixRange(tableKeyIn(space, table))),

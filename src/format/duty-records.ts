@@ -1,4 +1,4 @@
-// The lease of a duty, which says which opening of a shared store does it. FORMAT.md section 4.
+// The lease of a duty: which opening of a shared store has it. FORMAT.md section 4.
 import { type Bytes, fromHex, toHex } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { INCARNATION_BYTES } from './object-id.js'
@@ -6,13 +6,13 @@ import { newRecord, openRecord } from './record-frame.js'
 
 /** The bytes of a lease never recur, because its epoch only grows. */
 export type DutyLease = Readonly<{
-  /** The 16 hex digits of the incarnation that does the duty; `NO_INCARNATION`: the lease was given back. */
+  /** The 16 hex digits of the incarnation with the duty; `NO_INCARNATION`: the lease was returned. */
   owner: string
-  /** Grows by one each time that the lease is taken. */
+  /** Grows by one whenever the lease is taken. */
   epoch: number
 }>
 
-/** The owner of a lease that was given back. */
+/** The owner of a returned lease. */
 export const NO_INCARNATION = '0'.repeat(2 * INCARNATION_BYTES)
 
 export function encodeDutyLease({ owner, epoch }: DutyLease): Bytes {

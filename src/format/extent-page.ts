@@ -1,8 +1,8 @@
-// Extent pages: up to 256 extent entries in one record, as FORMAT.md section 4 has them.
+// Extent pages: up to 256 extent entries in one record. FORMAT.md section 4.
 //
 // Invariants:
 // - Entry i of page p is extent 256 * p + i; entries are appended in order and never removed.
-// - A generation starts at a page's first entry, so no page is shared by two generations.
+// - A generation starts at a page's first entry, so no page belongs to two generations.
 import { type Bytes, fromHex, toHex } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import type { ObjectId } from '../objects/objects.js'
@@ -19,21 +19,21 @@ import {
   writeShared,
 } from './shared-objects.js'
 
-/** Where the rows of a segment are, and what a reader must know before it opens it. */
+/** The place of a segment, and what a reader must know before opening it. */
 export type SegmentRef = Readonly<{
-  /** Names the segment, in its checksums too. It is the ID of its object unless that is shared. */
+  /** The ID of the segment, also in its checksums. It is the ID of its object unless that is shared. */
   object: ObjectId
   rowCount: number
-  /** Its length, which is that of its object unless that is shared. */
+  /** The length of the segment, which is its object's unless that is shared. */
   objectBytes: number
   footerBytes: number
-  /** Where it is if it shares an object: see `storedIn`. */
+  /** Its place in a shared object: see `storedIn`. */
   shared?: SharedPlace
 }>
 
 /**
  * Built member by member: see PERFORMANCE.md, P34.
- * @param place - null: the segment has the object of the record alone.
+ * @param place - null: the segment fills the object of the record.
  */
 export function segmentRef(
   place: PlacedInShared | null,
@@ -51,25 +51,19 @@ export type ExtentEntry = Readonly<{
   /** null: all rows of the extent are row records. */
   segment: SegmentRef | null
   rowCount: number
-  /** The table version at which the extent was linked. */
+  /** The version of the table that linked the extent. */
   version: number
-  /** Some stored cell is not of its column's token class, so the reader converts the rows. */
+  /** Some stored cells do not have their column's token class, so the reader converts the rows. */
   convert: boolean
-  /** The segment was made by a compaction: its footer may list row versions and deleted rows. */
+  /** A compaction made the segment: its footer may list row versions and deleted rows. */
   compacted: boolean
-  /** The segment may name files: its footer lists which. */
+  /** Rows of the segment may name files, which its footer lists. */
   namesFiles: boolean
-  /**
-   * The segment is stored as small as it gets, or as it was judged not worth the effort: no recompression looks at it
-   * again.
-   */
+  /** The segment is already as small as possible, or not worth the effort: recompression ignores it. */
   recompressed: boolean
 }>
 
-/**
- * The entry of an extent that was rewritten together with the row records over it. @param segment - null: no rows are
- * left.
- */
+/** The entry of an extent rewritten with its row records. @param segment - null: no rows are left. */
 export function rewrittenEntry(
   entry: ExtentEntry,
   segment: SegmentRef | null,
@@ -79,10 +73,10 @@ export function rewrittenEntry(
 }
 
 const ENTRY_BYTES = 48
-/** Of the flags within an entry. */
+/** Offset of the flags within an entry. */
 const FLAGS_OFFSET = 36
 const VERSION = 1
-/** Of a page with a segment that shares its object. */
+/** The record version of a page with a segment in a shared object. */
 const SHARED_VERSION = 2
 const HAS_OBJECT = 0x0001
 const CONVERT = 0x0002
@@ -133,17 +127,17 @@ function entryBytes(version: number): number {
   return version === SHARED_VERSION ? ENTRY_BYTES + SHARED_BYTES : ENTRY_BYTES
 }
 
-/** Whether a page has a segment that no recompression has looked at. Decodes no entry. */
+/** Whether a page has a segment that recompression has not examined. Decodes no entry. */
 export function hasUnrecompressed(bytes: Bytes): boolean {
   const step = entryBytes(bytes[0] ?? 0)
   for (let at = 1 + FLAGS_OFFSET; at < bytes.length; at += step) {
-    const flags = bytes[at + 1] ?? 0 // All that count here are in the lower byte.
+    const flags = bytes[at + 1] ?? 0 // All flags used here are in the lower byte.
     if ((flags & (HAS_OBJECT | RECOMPRESSED)) === HAS_OBJECT) return true
   }
   return false
 }
 
-/** An object's id as the 16 bytes that it is. */
+/** The 16 bytes of an object ID. */
 export function objectBytes(id: ObjectId): Bytes {
   const bytes = fromHex(id)
   invariant(bytes !== null && bytes.length === 16, 'an object id is 32 hex digits')

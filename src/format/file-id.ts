@@ -1,10 +1,10 @@
-// IDs of files and uploads: a prefix by which text is searched, then base64url of `alias:8 random:16`.
-// 24 bytes need no padding and fill their 32 characters, so every such text encodes to itself.
+// IDs of files and uploads: a searchable prefix, then base64url of `alias:8 random:16`. 24 bytes fill 32 characters
+// without padding, so decoding and encoding such a text returns it unchanged.
 import { type Bytes, concatBytes, fromBase64Url, toBase64Url } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import type { FileKey } from './keys.js'
 
-/** They stand in rows and in addresses: never change one. */
+/** The prefixes occur in rows and addresses: never change one. */
 export const FILE_ID_PREFIX = 'rsf-'
 export const UPLOAD_ID_PREFIX = 'rsu-'
 
@@ -14,7 +14,7 @@ export const FILE_KEY_BYTES = 16
 /** Characters of an ID after its prefix. */
 export const FILE_ID_CHARS = 32
 
-/** The team by its alias, and the file or upload in it. */
+/** The alias of the team, and the file or upload in it. */
 export type FileName = Readonly<{ alias: Bytes; key: FileKey }>
 
 export function renderFileId(name: FileName): string {
@@ -25,12 +25,12 @@ export function renderUploadId(name: FileName): string {
   return UPLOAD_ID_PREFIX + renderBareId(name)
 }
 
-/** null: the text is not the ID of a file. */
+/** null: the text is not a file ID. */
 export function parseFileId(text: string): FileName | null {
   return parsePrefixedId(text, FILE_ID_PREFIX)
 }
 
-/** null: the text is not the ID of an upload. */
+/** null: the text is not an upload ID. */
 export function parseUploadId(text: string): FileName | null {
   return parsePrefixedId(text, UPLOAD_ID_PREFIX)
 }

@@ -1,4 +1,4 @@
-// Records of files and uploads ⇄ bytes, as FORMAT.md section 4 has them.
+// Encodes and decodes records of files and uploads. FORMAT.md section 4.
 import { type Bytes, toHex } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import type { ObjectId } from '../objects/objects.js'
@@ -9,48 +9,48 @@ import { ALIAS_BYTES, FILE_KEY_BYTES } from './file-id.js'
 import type { FileKey } from './keys.js'
 import { newRecord, openRecord, RECORD_VERSION } from './record-frame.js'
 
-/** The version of records that name sealed content. */
+/** The version of records with sealed content. */
 const SEALED_VERSION = 2
 const SHA256_BYTES = 32
 const NONCE_BYTES = 8
 const SECRET_BYTES = 32
 
-/** Bytes that are stored as an object. */
+/** Bytes stored as an object. */
 export type StoredContent = Readonly<{
   object: ObjectId
   bytes: number
   sha256: Bytes
-  /** The object has checksums between the bytes: see sealed-content. Older ones are the bytes alone. */
+  /** Whether the object has checksums between the bytes: see sealed-content. Older objects have none. */
   sealed: boolean
 }>
 
-/** The parameters of an upload. They never change. */
+/** The parameters of an upload, which never change. */
 export type UploadTerms = Readonly<{
   /** The ID of the app; empty: none. */
   app: string
-  /** Its owner; empty: uploads are not counted by owner. */
+  /** The owner; empty: uploads are not counted per owner. */
   owner: string
   /** In canonical form, with its parameters. */
   contentType: string
   fileName: string
-  /** Announced at creation; null: any length up to `bytesMax`. */
+  /** The announced length; null: any length up to `bytesMax`. */
   contentLength: number | null
   bytesMax: number
   createdAt: number
-  /** When the signed location ends. */
+  /** When the signed location expires. */
   expiresAt: number
-  /** The object that a location of the object store's own writes; null: the location is ours. */
+  /** The object that a presigned location of the object store writes; null: the location is ours. */
   presigned: ObjectId | null
 }>
 
-/** created → received → completed; a completed upload never changes again. */
+/** created → received → completed. A completed upload never changes. */
 export type UploadRecord = UploadTerms &
   (
     | Readonly<{ state: 'created' }>
     | Readonly<{
         state: 'received'
         received: StoredContent
-        /** null: it was not noted then. */
+        /** null: an earlier version did not record it. */
         receivedAt: number | null
       }>
     | Readonly<{ state: 'completed'; received: StoredContent; file: FileKey }>
@@ -59,7 +59,7 @@ export type UploadRecord = UploadTerms &
 export type FileRecord = StoredContent &
   Readonly<{ contentType: string; fileName: string; completedAt: number }>
 
-/** How many files a team has, and what they hold. Every commit that adds or deletes a file checks it. */
+/** The number and bytes of a team's files. Every commit that adds or deletes a file checks it. */
 export type FilesHead = Readonly<{ files: number; bytes: number }>
 
 export type SigningKey = Readonly<{ id: number; secret: Bytes; createdAt: number }>
@@ -141,7 +141,7 @@ function readUploadState(
   return { ...terms, state: 'completed', received, file: reader.bytes(FILE_KEY_BYTES) }
 }
 
-/** The objects that only this record names: those of a completed upload are the file's. */
+/** The objects that only this record names: the object of a completed upload belongs to the file. */
 export function objectsOfUpload(upload: UploadRecord): readonly ObjectId[] {
   if (upload.state === 'completed') return []
   const received = upload.state === 'received' ? [upload.received.object] : []
@@ -166,7 +166,7 @@ export function decodeFile(bytes: Bytes): FileRecord {
   return file
 }
 
-/** @param nonce - Random in every commit, so that a check on the marker is a check on the commit. */
+/** @param nonce - Random in every commit, so that checking the marker identifies the commit. */
 export function encodeFileMarker(nonce: Bytes): Bytes {
   invariant(nonce.length === NONCE_BYTES, 'a nonce has 8 bytes')
   return newRecord(9).bytes(nonce).finish()
@@ -190,7 +190,7 @@ export function decodeFilesHead(bytes: Bytes): FilesHead {
   return head
 }
 
-/** The team that an alias stands for. */
+/** The team of an alias. */
 export function encodeAlias(teamId: string): Bytes {
   return newRecord(64).text(teamId).finish()
 }
@@ -215,7 +215,7 @@ export function decodeTeamAlias(bytes: Bytes): Bytes {
   return alias
 }
 
-/** Keys that are valid at one time, at most: the newest signs. */
+/** Most keys that are valid at the same time; the newest signs. */
 export const SIGNING_KEYS_MAX = 2
 
 /** @param keys - Newest first. */
@@ -272,7 +272,7 @@ function openContentRecord(
 }
 const NO_FILES: FilesHead = { files: 0, bytes: 0 }
 
-/** null: the team never had a file. */
+/** null: the team has never had a file. */
 export function decodeFilesHeadOrEmpty(bytes: Bytes | null): FilesHead {
   return bytes === null ? NO_FILES : decodeFilesHead(bytes)
 }

@@ -1,15 +1,15 @@
 // Finds the file IDs that the texts of rows name. FORMAT.md section 6.
 //
 // Invariants:
-// - Every ID in a cell (or a column ID) is found, whatever is before and after it, with its characters as they are
-//   stored or with their escapes resolved: `"\u0072sf-…"` names a file too. More may be found, such as `"\rsf-…"`,
-//   which may show that ID once it is quoted; never less.
-// - An ID never crosses the end of a string, so texts of rows may follow each other.
+// - Every ID in a cell (or a column ID) is found, whatever surrounds it, both as stored and with escapes resolved:
+//   `"\u0072sf-…"` names a file too. False matches are possible, such as `"\rsf-…"`, which may show that ID once it is
+//   quoted; misses are not.
+// - An ID never crosses the end of a string, so several row texts may be searched at once.
 //
-// This runs over every byte that is imported. Most of it has neither the prefix of an ID nor an escape that may stand
-// for a part of it, which a native search shows at once. The rest is searched closely: an ID is 36 characters, each of
-// which is stored as a letter, a digit, `-`, `_` or a part of an escape. Other bytes end such a run every few
-// characters, so the search looks for a run of 36 from its end, and skips what cannot be one.
+// Every imported byte passes here. Most texts have neither the prefix of an ID nor an escape that may encode part of
+// it, which a native search finds out quickly. The rest is searched for runs of 36 characters, each stored as a letter,
+// a digit, `-`, `_` or a part of an escape. Other bytes interrupt most runs early, so the search tests a possible run
+// from its end, and skips ahead.
 import { BACKSLASH, DIGIT_ZERO, LOWER_U } from '../base/ascii.js'
 import {
   type Bytes,
@@ -48,25 +48,25 @@ utf8('ABCDEF').forEach((byte, i) => {
   HEX_DIGIT[byte] = 10 + i
 })
 
-/** This many bytes at the end of a possible ID are looked at in one step, without a branch (PERFORMANCE.md, P33). */
+/** This many bytes at the end of a possible ID are tested in one step, without a branch (PERFORMANCE.md, P33). */
 const PROBE_BYTES = 6
 
-/** How far a search may leap on when these of them may be of a run; zero: all six may. */
+/** How far a search may skip, by the bits of bytes that may belong to a run; zero: all six may. */
 const LEAP = Uint8Array.from({ length: 1 << PROBE_BYTES }, (_, bits) => {
   for (let i = 0; i < PROBE_BYTES; i++) if ((bits & (1 << i)) === 0) return ID_CHARS - i
   return 0
 })
 
-/** How far the prefix may move on when this byte stands where its last one would. */
+/** How far the prefix may move when this byte is at the place of its last one. */
 const STEP = new Uint8Array(256).fill(PREFIX.length)
 PREFIX.subarray(0, -1).forEach((byte, i) => {
   STEP[byte] = PREFIX.length - 1 - i
 })
 
-/** Distinct file IDs, as many as it may hold; with more it holds none and says so. */
+/** Distinct file IDs up to a limit; beyond it, it holds none and is overfull. */
 export class FileIds {
   readonly #countMax: number
-  /** IDs without their prefix. */
+  /** IDs without prefix. */
   readonly #names = new Set<string>()
   #isOverfull = false
 
@@ -74,17 +74,17 @@ export class FileIds {
     this.#countMax = countMax
   }
 
-  /** Nothing was found: not the same as holding none. */
+  /** Whether no ID was found. False if overfull. */
   get isEmpty(): boolean {
     return this.#names.size === 0 && !this.#isOverfull
   }
 
-  /** There were more than it may hold. */
+  /** Whether there were more IDs than the limit. */
   get isOverfull(): boolean {
     return this.#isOverfull
   }
 
-  /** Takes up what the texts of rows name, given as the bytes of one or of several. */
+  /** Collects the IDs in row texts, given as bytes. */
   note(texts: Bytes): void {
     if (this.#isOverfull || surelyNameNone(texts)) return
     for (const name of namesInTexts(texts)) {
@@ -98,12 +98,12 @@ export class FileIds {
     for (const name of other.#names) this.#add(name)
   }
 
-  /** The files that the IDs name, whatever the team. */
+  /** The files of the IDs, whatever the team. */
   *keys(): Generator<FileKey> {
     for (const name of this.#names) yield decodeName(name).subarray(ALIAS_BYTES)
   }
 
-  /** As a segment lists them: ascending. No bytes if there were more than it may hold. */
+  /** The list in a segment, ascending. No bytes if overfull. */
   encode(): Bytes {
     const names = [...this.#names].map(decodeName).sort(compareBytes)
     const writer = new ByteWriter(NAME_BYTES * names.length)
@@ -123,7 +123,7 @@ export class FileIds {
   }
 }
 
-/** The files that a list of IDs names. @param list - What `encode` gave. */
+/** The files in a list of IDs. @param list - The result of `encode`. */
 export function* listedFiles(list: Bytes): Generator<FileKey> {
   invariant(list.length % NAME_BYTES === 0, 'a list has whole IDs')
   for (let at = 0; at < list.length; at += NAME_BYTES) {
@@ -131,18 +131,18 @@ export function* listedFiles(list: Bytes): Generator<FileKey> {
   }
 }
 
-/** Whether a list read from a segment has whole IDs. */
+/** Whether a list from a segment consists of whole IDs. */
 export function isFileList(list: Bytes): boolean {
   return list.length % NAME_BYTES === 0
 }
 
-/** Whether the texts of rows name a file at all. */
+/** Whether row texts name any file. */
 export function nameFiles(texts: Bytes): boolean {
   for (const _ of namesInTexts(texts)) return true
   return false
 }
 
-/** The files that the text of rows names, some more than once. */
+/** The files named by row texts, perhaps with repetitions. */
 export function* filesIn(texts: Bytes): Generator<FileKey> {
   for (const name of namesInTexts(texts)) yield decodeName(name).subarray(ALIAS_BYTES)
 }
@@ -153,13 +153,16 @@ function decodeName(name: string): Bytes {
   return bytes
 }
 
-/** A dash is rarer than other bytes of the prefix, and a backslash than a `u`. */
+/**
+ * Whether the texts certainly name no file. A dash is rarer than the other bytes of the prefix, and a backslash than a
+ * `u`.
+ */
 function surelyNameNone(texts: Bytes): boolean {
   if (byteSearch === null) return false
   return byteSearch.lastIndexOf(texts, PREFIX) < 0 && byteSearch.indexOf(texts, ESCAPE) < 0
 }
 
-/** IDs without their prefix, in order, some more than once. */
+/** IDs without prefix, in order, perhaps with repetitions. */
 function* namesInTexts(texts: Bytes): Generator<string> {
   let start = findRun(texts, 0)
   while (start >= 0) {
@@ -170,16 +173,16 @@ function* namesInTexts(texts: Bytes): Generator<string> {
   }
 }
 
-/** Where a run of at least 36 bytes begins, from `from` on, where none goes on; -1: there is none. */
+/** The beginning of the next run of at least 36 bytes from `from` on; -1: none. */
 function findRun(texts: Bytes, from: number): number {
-  const inRun = IN_RUN // Constants of the function are looked up faster.
+  const inRun = IN_RUN // A local constant is faster to read.
   const leaps = LEAP
   const before = ID_CHARS - 1
   const limit = texts.length - before
   let start = from
   while (start < limit) {
     const last = start + before
-    // A bit for each of the last six bytes, the lowest for the last one: whether it may be of a run.
+    // A bit for each of the last six bytes (the lowest for the last byte): whether it may belong to a run.
     const bits =
       (inRun[texts[last] ?? 0] ?? 0) |
       ((inRun[texts[last - 1] ?? 0] ?? 0) << 1) |
@@ -211,7 +214,7 @@ function hasEscape(texts: Bytes, start: number, end: number): boolean {
   return false
 }
 
-/** Where the prefix stands from `from` on; -1: nowhere. */
+/** The next prefix from `from` on; -1: none. */
 function findPrefix(texts: Bytes, from: number, end: number): number {
   for (let at = from; at + PREFIX.length <= end; ) {
     const last = texts[at + PREFIX.length - 1] ?? 0
@@ -221,14 +224,14 @@ function findPrefix(texts: Bytes, from: number, end: number): number {
   return -1
 }
 
-/** Also those that begin within another: `rsf-rsf-…` names two files. */
+/** Includes IDs that begin within another: `rsf-rsf-…` names two files. */
 function* namesInRun(run: Bytes): Generator<string> {
   const limit = run.length - FILE_ID_CHARS
   let at = findPrefix(run, 0, limit)
   let last = NO_BYTES
   while (at >= 0) {
     const name = run.subarray(at + PREFIX.length, at + ID_CHARS)
-    // A long text may be nothing but one name, over and over.
+    // A long text may repeat one name over and over.
     if (!sameBytes(name, last) && isIdBytes(name)) {
       yield fromUtf8(name)
       last = name
@@ -246,7 +249,7 @@ function isIdBytes(bytes: Bytes): boolean {
   return true
 }
 
-/** A run with its escapes resolved. What is in no ID becomes a zero. A run never begins within an escape. */
+/** A run with its escapes resolved. Characters that occur in no ID become zero. A run never begins within an escape. */
 function unescapeRun(run: Bytes): Bytes {
   const plain = new Uint8Array(run.length)
   let length = 0
@@ -266,7 +269,7 @@ function unescapeRun(run: Bytes): Bytes {
   return plain.subarray(0, length)
 }
 
-/** The character of an ID that the escape at `at` stands for; zero: it stands for another. */
+/** The character of an ID encoded by the escape at `at`; zero: another character. */
 function escapedInId(run: Bytes, at: number): number {
   if (run[at + 2] !== DIGIT_ZERO || run[at + 3] !== DIGIT_ZERO) return 0
   const code = 16 * (HEX_DIGIT[run[at + 4] ?? 0] ?? 0) + (HEX_DIGIT[run[at + 5] ?? 0] ?? 0)

@@ -1,10 +1,9 @@
-// The forward object of a generation: which of its rows have an ID from an earlier generation.
-// FORMAT.md section 8.
+// The forward object of a generation: its rows with IDs from earlier generations. FORMAT.md section 8.
 //
 // Invariants:
-// - Runs are in the order of their positions and do not overlap; no ID is in two of them.
-// - Extents are counted from the generation's first one, so the object can be written before the commit
-//   that decides where the generation begins.
+// - Runs are in order of position and do not overlap; no ID is in two runs.
+// - Extents are counted from the generation's first one, so the object can be written before a commit determines the
+//   first extent.
 
 import { type Bytes, compareBytes } from '../base/bytes.js'
 import type { ObjectId } from '../objects/objects.js'
@@ -14,7 +13,7 @@ import { type Position, SLOTS_MAX } from './keys.js'
 import { objectIdCrc, pieceCrc } from './piece-crc.js'
 import type { RowId } from './row-id.js'
 
-/** Rows from a position on that answer to IDs from one on. `at.extent` counts from the first extent. */
+/** Consecutive rows from a position with consecutive IDs from another. `at.extent` counts from the first extent. */
 export type ForwardRun = Readonly<{ at: Position; count: number; first: RowId }>
 
 const FORWARD_MAGIC = 0x52534657 // "RSFW"
@@ -31,13 +30,13 @@ export function encodeForward(object: ObjectId, runs: readonly ForwardRun[]): By
   return writer.u32(pieceCrc(objectIdCrc(object), 0, writer.finish())).finish()
 }
 
-/** Looks up kept IDs by position, and positions by kept ID; both by bisection over the bytes. */
+/** Finds preserved IDs by position, and positions by preserved ID, by binary search in the bytes. */
 export class ForwardMap {
   readonly bytes: number
   readonly #runs: Bytes
   readonly #view: DataView
   readonly #count: number
-  /** Runs in the order of the IDs they keep. */
+  /** Runs in the order of their IDs. */
   readonly #byId: Uint32Array
 
   /** @throws {StoreError} DATA_CORRUPT */
@@ -58,8 +57,8 @@ export class ForwardMap {
   }
 
   /**
-   * The problem of the runs for a generation of these extents, or null. They must be in order,
-   * lie within the generation, and keep IDs that earlier generations minted, each once.
+   * The fault of the runs for a generation of these extents; null: none. They must be in order, lie within the
+   * generation, and preserve each ID of an earlier generation at most once.
    */
   problem(firstExtent: number, nextExtent: number): string | null {
     let end: Position = { extent: 0, slot: 0 }
@@ -85,7 +84,7 @@ export class ForwardMap {
     return null
   }
 
-  /** Whether a run that comes after another in the order of IDs has one of its IDs. */
+  /** Whether a run shares an ID with the run before it in ID order. */
   #overlaps(before: number, run: number): boolean {
     const [a, b] = [RUN_BYTES * before, RUN_BYTES * run]
     const ofExtent = (start: number): Bytes => this.#runs.subarray(start + 12, start + 26)
@@ -93,7 +92,7 @@ export class ForwardMap {
     return this.#view.getUint16(a + 26) + this.#view.getUint32(a + 8) > this.#view.getUint16(b + 26)
   }
 
-  /** The ID that the row at a position kept; null if it has its own. */
+  /** The preserved ID of the row at a position; null: it has its own. */
   idAt({ extent, slot }: Position): RowId | null {
     const run = lastNotAfter(this.#count, (at) => {
       const start = RUN_BYTES * at
@@ -110,7 +109,7 @@ export class ForwardMap {
     }
   }
 
-  /** Where the row is that kept an ID; null if none did. */
+  /** The position of the row with a preserved ID; null: none. */
   positionOf({ nonce, extent, slot }: RowId): Position | null {
     const place = lastNotAfter(this.#count, (at) => {
       const start = RUN_BYTES * (this.#byId[at] ?? 0)
@@ -145,7 +144,7 @@ export class ForwardMap {
   }
 }
 
-/** The last of `count` ordered things that `compare` does not find after the one sought; -1: none. */
+/** The index of the last of `count` sorted entries that is not after the one sought; -1: none. */
 function lastNotAfter(count: number, compare: (index: number) => number): number {
   let low = -1
   let high = count - 1

@@ -1,4 +1,4 @@
-// The codecs between a frame's rows and its stored bytes. FORMAT.md section 6.
+// The codecs of frames. FORMAT.md section 6.
 
 import { type Awaitable, isSync, tryCall } from '../base/awaitable.js'
 import type { Bytes } from '../base/bytes.js'
@@ -11,7 +11,7 @@ import {
   lacking,
 } from '../base/codecs.js'
 
-/** How a frame's bytes are stored. Written to disk: never change or reuse a number. */
+/** The codec of a frame's bytes. Written to disk: never change or reuse a number. */
 export const CODEC = Object.freeze({ none: 0, deflate: 1, zstd: 2 })
 
 const PACKED_NAMES: Readonly<Record<number, CodecName>> = {
@@ -19,20 +19,20 @@ const PACKED_NAMES: Readonly<Record<number, CodecName>> = {
   [CODEC.zstd]: 'zstd',
 }
 
-/** A bit for each codec but none, as the codecs record has them. Written to disk. */
+/** The bit of a codec in the codecs record; none for `none`. Written to disk. */
 export function codecBit(codec: number): number {
   return codec === CODEC.none ? 0 : 2 ** (codec - 1)
 }
 
-/** The codecs that may be in a store of this version. */
+/** The codecs allowed in a store of this version. */
 export const EVERY_CODEC = codecBit(CODEC.deflate) | codecBit(CODEC.zstd)
 
-/** Whether there is one among these codecs that this runtime cannot read. */
+/** Whether this runtime lacks one of these codecs. */
 export function lacksCodec(codecs: number): boolean {
   return lackedNames(codecs).length > 0
 }
 
-/** @throws {StoreError} FORMAT_UNKNOWN if there is one among these codecs that this runtime cannot read. */
+/** @throws {StoreError} FORMAT_UNKNOWN if this runtime lacks one of these codecs. */
 export function checkCodecs(codecs: number): void {
   const [name] = lackedNames(codecs)
   if (name !== undefined) throw lacking(name)
@@ -48,23 +48,24 @@ function lackedNames(bits: number): string[] {
   return names
 }
 
-/** Most bytes of a compressed frame's rows: twice the largest row. What would be larger is stored as it is. */
+/** Most bytes of rows in a compressed frame: twice the largest row. Larger frames are not compressed. */
 export const PACKED_RAW_BYTES_MAX = 128 * 1024 * 1024
 
 /**
- * A frame is compressed only if it gets smaller than this share of itself: else reading it would cost more for nothing.
+ * A frame is stored compressed only if it shrinks to this share of its size; otherwise reading it would cost more for
+ * nothing.
  */
 const PACKED_SHARE_MAX = 0.95
 
 export type StoredFrame = Readonly<{ codec: number; stored: Bytes }>
 
-/** How the frames of a segment are stored. */
+/** The compression of a segment's frames. */
 export type Compression = 'none' | CodecName
 
-/** How the frames of a segment are stored whose rows are short, and of any other. */
+/** The compression of segments with short rows, and of others. */
 export type CompressionByRows = Readonly<{ short: Compression; other: Compression }>
 
-/** The stored form of a frame's raw bytes, which nobody may change meanwhile. */
+/** The stored form of a frame's raw bytes, which must not change meanwhile. */
 export async function packFrame(
   compression: CodecName,
   raw: Bytes,
@@ -78,18 +79,18 @@ export async function packFrame(
   return { codec: CODEC.none, stored: raw }
 }
 
-/** What a frame is opened with. */
+/** Options for opening a frame. */
 export type OpenStoredOptions = Readonly<{
-  /** Default: those of this runtime. */
+  /** Default: the codecs of this runtime. */
   available?: Codecs
-  /** May receive the bytes if they have to be decompressed, and it has room for them. */
+  /** May receive the decompressed bytes if it is large enough. */
   memory?: Bytes | undefined
 }>
 
 /**
- * The raw bytes of a frame whose checksum was right; a promise only if there is much to decompress, or it fails.
- * @param problem - Makes the error for what is wrong with the frame.
- * @throws {StoreError} FORMAT_UNKNOWN if this runtime lacks the codec; else what `problem` makes.
+ * The raw bytes of a frame with a verified checksum. A promise only if there is much to decompress, or it fails.
+ * @param problem - Makes the error from the fault of a frame.
+ * @throws {StoreError} FORMAT_UNKNOWN if this runtime lacks the codec; otherwise the error of `problem`.
  */
 export function openStoredFrame(
   { codec, stored }: StoredFrame,

@@ -1,24 +1,24 @@
-// The record of an opening of a store, for the other processes that have it open. FORMAT.md section 4.
+// The record of one opening of a store, for other processes that have it open. FORMAT.md section 4.
 import type { Bytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { newRecord, openRecord } from './record-frame.js'
 
 export type IncarnationRecord = Readonly<{
-  /** Nothing of it counts any more; its writer records are being deleted. */
+  /** It has ended, and its writer records are being deleted. */
   hasEnded: boolean
-  /** Whether no object may be deleted. */
+  /** Whether objects must not be deleted. */
   holdsObjects: boolean
-  /** Whether no generation may be dropped: there are too many to list. */
+  /** Whether generations must not be dropped, because there are too many to list. */
   pinsAll: boolean
   /** Grows by one with each renewal. */
   beat: number
-  /** When others may take it for ended, by its own clock: for people, no other process compares it. */
+  /** When others may consider it ended, by its own clock. For people: no process compares it. */
   until: number
   /** Objects with this counter or a higher one may be pending. */
   settled: number
   /** Lower counters of objects that may be pending. */
   pending: readonly number[]
-  /** The nonces of the generations that scans read. */
+  /** The nonces of generations that scans read. */
   pinned: readonly Bytes[]
 }>
 

@@ -1,4 +1,4 @@
-// The records of a job: what it is to do or did, who works on it, and the row IDs that it made. FORMAT.md section 4.
+// The records of a job: its request and result, its lease, and the row IDs that it made. FORMAT.md section 4.
 import type { Bytes } from '../base/bytes.js'
 import type { ByteReader } from './byte-reader.js'
 import type { TableKey } from './keys.js'
@@ -6,11 +6,11 @@ import { newRecord, openRecord } from './record-frame.js'
 
 export type JobKind = 'create' | 'overwrite' | 'import'
 
-/** How far a job has come. */
+/** The state of a job. */
 export type JobState =
   | Readonly<{
       name: 'running'
-      /** The request of the job, as JSON. */
+      /** The request, as JSON. */
       request: string
     }>
   | Readonly<{ name: 'succeeded'; endedAt: number; version: number; parts: number }>
@@ -24,29 +24,29 @@ export type JobState =
 export type JobRecord = Readonly<{
   kind: JobKind
   createdAt: number
-  /** The table that the job makes or changes. */
+  /** The table that the job creates or changes. */
   table: TableKey
-  /** A text of the caller. */
+  /** The caller's note. */
   note: string
   state: JobState
 }>
 
-/** The holder of a job. The bytes of a lease never recur: epochs grow, and within one the `beat` does. */
+/** The holder of a job. The bytes of a lease never recur: epochs grow, and `beat` grows within an epoch. */
 export type JobLease = Readonly<{
-  /** The 16 random bytes of an opening of a store; all zero: the lease was given back. */
+  /** The 16 random bytes of an opening of a store; all zero: the lease was returned. */
   owner: Bytes
   /** Grows by one with each owner. */
   epoch: number
-  /** When the owner will take it for lost, by the owner's clock: for people, no other engine compares it. */
+  /** When the owner will consider it lost, by its own clock. For people: no process compares it. */
   until: number
   /** Grows by one with each renewal. */
   beat: number
-  /** Rows and bytes that were read so far. */
+  /** Rows and bytes read so far. */
   rows: number
   bytes: number
 }>
 
-/** IDs of rows that follow each other. */
+/** Consecutive row IDs. */
 export type ResultRun = Readonly<{ nonce: Bytes; extent: number; firstSlot: number; count: number }>
 
 /** Written to disk: never change or reuse a number. */
@@ -56,7 +56,7 @@ const JOB_STATE = Object.freeze({ running: 0, succeeded: 1, failed: 2 })
 export const OWNER_BYTES = 16
 const RUN_BYTES = 20
 
-/** Runs in one record of a result: a million rows whose IDs an overwrite kept may be as many runs. */
+/** Most runs in one record of a result: a million rows with preserved IDs may be as many runs. */
 export const RESULT_RUNS_MAX = 50_000
 
 export function encodeJob({ kind, createdAt, table, note, state }: JobRecord): Bytes {

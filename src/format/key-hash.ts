@@ -1,4 +1,4 @@
-// The hash of the key of a row: of the values of its key columns, in whatever form they were written (FORMAT.md, section 4).
+// The hash of a row's key: of the values of its key columns, whatever their notation (FORMAT.md, section 4).
 import { COMMA, QUOTE } from '../base/ascii.js'
 import { type Bytes, utf8 } from '../base/bytes.js'
 import { sha256Now, sliceText } from '../base/platform.js'
@@ -11,7 +11,7 @@ import { canonicalToken, cellsOf } from './row-values.js'
 /** A column of a key. */
 export type KeyColumn = Readonly<{ id: string; kind: ColumnKind }>
 
-/** Whether stored tokens of a column's cells may lack their quotes, because it was widened. */
+/** Whether stored cells of a column may lack quotes, because it was widened. */
 export function isTextKind(kind: ColumnKind): boolean {
   return kind !== 'number' && kind !== 'boolean'
 }
@@ -26,7 +26,7 @@ export class KeyHasher {
   }
 
   /**
-   * The hash of the key of the row whose text is from `from` to `to` (not included), as it is stored or as it reads.
+   * The hash of the key of the row text from `from` to `to` (exclusive), stored or converted.
    * @returns null: a cell of the key is empty.
    */
   ofRow(bytes: Bytes, from: number, to: number): Bytes | null {
@@ -45,12 +45,12 @@ export class KeyHasher {
   }
 }
 
-/** The hash, of `KEY_HASH_BYTES`. @param tokens - Those of the key columns, in their order. */
+/** The hash, `KEY_HASH_BYTES` long. @param tokens - The tokens of the key columns, in their order. */
 export function hashOfTokens(columns: readonly KeyColumn[], tokens: readonly string[]): Bytes {
   return hashOfValues(valuesOfTokens(columns, tokens))
 }
 
-/** The tokens as they read, each as the one that all tokens of its value have. */
+/** The converted tokens, in canonical form. */
 export function valuesOfTokens(
   columns: readonly KeyColumn[],
   tokens: readonly string[],
@@ -68,8 +68,8 @@ export function hashOfValues(values: readonly string[]): Bytes {
 }
 
 /**
- * Whether the text of a row has the values of a key in its columns.
- * @param values - As `valuesOfTokens` has them.
+ * Whether a row text has the values of a key.
+ * @param values - The result of `valuesOfTokens`.
  */
 export function hasValues(
   text: string,
@@ -86,12 +86,12 @@ export function hasValues(
   return found.every((value, at) => value === values[at])
 }
 
-/** IDs that cannot follow the quote at the end of a text. */
+/** IDs that cannot follow the closing quote of a text. */
 const BEGINS_WITH_WORD = /^\w/
 
 /**
- * Whether the text of a row has a cell as it is written here. A quote behind a comma is not escaped, and one before a word
- * does not end a text, so it begins one; and a text before a colon is the ID of a column.
+ * Whether a row text has a cell with exactly these bytes. A quote after a comma is not escaped, and a quote before a
+ * word begins a text; a text before a colon is a column ID.
  */
 function hasCell(text: string, id: string, token: string): boolean {
   const cell = `${renderKey(id)}:${token}`

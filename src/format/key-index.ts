@@ -1,4 +1,4 @@
-// The index of a table's key: from the hash of a row's key to the row. FORMAT.md sections 3 and 4.
+// The index of a table's key: maps the hash of a row's key to the row. FORMAT.md sections 3 and 4.
 import type { Bytes } from '../base/bytes.js'
 import { prefixRange } from '../kv/key-range.js'
 import type { KeyRange } from '../kv/kv.js'
@@ -6,22 +6,22 @@ import { ByteWriter } from './byte-writer.js'
 import { KEY_SPACE, type Position, type TableKey } from './keys.js'
 import { newRecord, openRecord } from './record-frame.js'
 
-/** Bytes of the hash of a key. */
+/** Bytes of a key hash. */
 export const KEY_HASH_BYTES = 16
 
-/** Bytes of the name of an index. */
+/** Bytes of an index name. */
 export const INDEX_NAME_BYTES = 8
 
-/** An entry of a bucket: the hash, and the position. */
+/** Bytes of a bucket entry: the hash and the position. */
 export const BUCKET_ENTRY_BYTES = KEY_HASH_BYTES + 8
 
-/** Entries of a bucket, about: buckets are read as a whole. */
+/** Approximate entries per bucket: buckets are read whole. */
 const ENTRIES_OF_A_BUCKET = 128
 
-/** Bits that say which bucket it is, at most. */
+/** Most bits that select a bucket. */
 const BITS_MAX = 24
 
-/** Keys of rows that one commit linked, in 2^bits buckets. */
+/** The keys of rows that one commit linked, in 2^bits buckets. */
 export type KeyRun = Readonly<{ run: number; bits: number; entries: number }>
 
 export type KeyIndexRecord = Readonly<{
@@ -45,7 +45,7 @@ export function keyEntryKey(place: IndexPlace, hash: Bytes): Bytes {
   return indexKeyWriter(KEY_SPACE.keyEntry, place).bytes(hash).finish()
 }
 
-/** The hash in the key of an entry. */
+/** The hash in an entry's key. */
 export function hashOfEntryKey(key: Bytes): Bytes {
   return key.subarray(key.length - KEY_HASH_BYTES)
 }
@@ -54,7 +54,7 @@ export function keyBucketKey(place: IndexPlace, run: number, bucket: number): By
   return indexKeyWriter(KEY_SPACE.keyIndex, place).u32(run).u32(bucket).finish()
 }
 
-/** The index that a key of its records is of. */
+/** The index that a record key belongs to. */
 export function indexOfKey(key: Bytes): IndexPlace {
   return { table: key.slice(1, 17), index: key.slice(17, 17 + INDEX_NAME_BYTES) }
 }
@@ -104,14 +104,14 @@ export function decodeKeyEntry(bytes: Bytes): Position {
   return position
 }
 
-/** @param entries - Their bytes, one after the other. */
+/** @param entries - Their concatenated bytes. */
 export function encodeKeyBucket(entries: Bytes): Bytes {
   return newRecord(1 + entries.length)
     .bytes(entries)
     .finish()
 }
 
-/** Entries of a bucket: `hashes` has the hash of each, one after the other. */
+/** The entries of a bucket: hashes, and positions in the same order. */
 export type KeyBucket = Readonly<{ hashes: readonly Bytes[]; positions: readonly Position[] }>
 
 export function decodeKeyBucket(bytes: Bytes): KeyBucket {
@@ -124,7 +124,7 @@ export function decodeKeyBucket(bytes: Bytes): KeyBucket {
   return { hashes, positions }
 }
 
-/** The positions of the entries of a bucket with a hash, without decoding the others. */
+/** The positions with a hash in a bucket, without decoding other entries. */
 export function positionsInBucket(bytes: Bytes, hash: Bytes): Position[] {
   const reader = openRecord(bytes, 'key bucket')
   if (reader.left % BUCKET_ENTRY_BYTES !== 0) throw reader.corrupt('it ends within an entry')
@@ -141,7 +141,7 @@ export function positionsInBucket(bytes: Bytes, hash: Bytes): Position[] {
   return positions
 }
 
-/** Bits for a run with so many entries. */
+/** The bits for a run with this many entries. */
 export function bitsOfRun(entries: number): number {
   const bits = Math.ceil(Math.log2(Math.max(1, entries / ENTRIES_OF_A_BUCKET)))
   return Math.min(bits, BITS_MAX)

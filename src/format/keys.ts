@@ -1,5 +1,5 @@
-// Keys inside a partition, as FORMAT.md section 3 has them. Byte order of keys is the order in which
-// the engine scans: catalog by order of creation, extent pages and row records by position.
+// Keys in a partition. FORMAT.md section 3. Byte order of keys is the order of scans: the catalog by order of creation,
+// extent pages and row records by position.
 import { type Bytes, fromHex, fromUtf8, putUint32, toHex, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { sliceText } from '../base/platform.js'
@@ -51,13 +51,13 @@ export const KEY_SPACE = Object.freeze({
 /** The 16 bytes of a table's UUID. */
 export type TableKey = Bytes
 
-/** Extents to an extent page. */
+/** Extents per extent page. */
 export const PAGE_EXTENTS = 256
 
-/** Above the extents of any table: a key has six bytes for one. */
+/** Greater than every extent of a table: a key has six bytes for one. */
 export const EXTENTS_MAX = 2 ** 48 - 1
 
-/** A slot is two bytes. */
+/** A slot has two bytes. */
 export const SLOTS_MAX = 65_536
 
 export const TEAM_HEAD_KEY: Bytes = Uint8Array.of(KEY_SPACE.teamHead)
@@ -114,7 +114,7 @@ export function extentPageKey(table: TableKey, page: number): Bytes {
   return key
 }
 
-/** The extent that the first entry of a page is of. */
+/** The extent of a page's first entry. */
 export function firstExtentOfPageKey(key: Bytes): number {
   const reader = new ByteReader(key, 'extent page key')
   reader.bytes(17)
@@ -123,7 +123,7 @@ export function firstExtentOfPageKey(key: Bytes): number {
   return PAGE_EXTENTS * page
 }
 
-/** All extent pages of extents `first` (included) to `limit` (not included); both begin a page. */
+/** The extent pages of extents from `first` to `limit` (exclusive); both begin a page. */
 export function extentPagesRange(table: TableKey, first: number, limit: number): KeyRange {
   return {
     start: extentPageKey(table, Math.floor(first / PAGE_EXTENTS)),
@@ -131,7 +131,7 @@ export function extentPagesRange(table: TableKey, first: number, limit: number):
   }
 }
 
-/** A position as (extent, slot); listing order is their order. */
+/** A position as (extent, slot), which is also the order of rows. */
 export type Position = Readonly<{ extent: number; slot: number }>
 
 export function rowKey(table: TableKey, { extent, slot }: Position): Bytes {
@@ -164,7 +164,7 @@ export function retirementsRange(table: TableKey): KeyRange {
   return prefixRange(tableWriter(KEY_SPACE.retirement, table, 0).finish())
 }
 
-/** Which receipts the table keeps. */
+/** The key of the list of receipts that a table keeps. */
 export function receiptListKey(table: TableKey): Bytes {
   return tableWriter(KEY_SPACE.receipt, table, 0).finish()
 }
@@ -173,7 +173,7 @@ export function receiptKey(table: TableKey, version: number): Bytes {
   return tableWriter(KEY_SPACE.receipt, table, 8).u64(version).finish()
 }
 
-/** The table that a key of the spaces tableHead to retirement, receipt, or deadTable, belongs to. */
+/** The table in a key of the spaces tableHead to retirement, receipt, or deadTable. */
 export function tableOfKey(key: Bytes): TableKey {
   invariant(key.length >= 17, 'the key names a table')
   return key.slice(1, 17)
@@ -211,14 +211,12 @@ export function stashNonceOf(key: Bytes): Bytes {
   return key.slice(1, 9)
 }
 
-/**
- * The scope of an idempotency key: the first byte of its record's key. Written to disk: never change or reuse a number.
- */
+/** The scope of an idempotency key: the first byte of its record's key. Written to disk: never change or reuse a number. */
 const IDEMPOTENCY_SCOPE = Object.freeze({ team: 0x00, table: 0x01 })
 
 /**
- * The key of an idempotency record: where the result of an operation is stored.
- * @param table - null, or, for an add that an earlier version stored, its table: keys were per table then.
+ * The key of an idempotency record, which holds the result of an operation.
+ * @param table - null; for an add stored by an earlier version, whose keys were per table, its table.
  * @param text - The caller's idempotency key: ASCII.
  */
 export function idempotencyRecordKey(table: TableKey | null, text: string): Bytes {
@@ -228,7 +226,7 @@ export function idempotencyRecordKey(table: TableKey | null, text: string): Byte
   return writer.u8(IDEMPOTENCY_SCOPE.table).bytes(table).bytes(utf8(text)).finish()
 }
 
-/** The caller's key in the key of an idempotency record; empty for one that an earlier version kept for a table. */
+/** The caller's key in the key of an idempotency record; empty for an earlier version's record of a table. */
 export function textOfIdempotencyKey(key: Bytes): string {
   return key[1] === IDEMPOTENCY_SCOPE.team ? fromUtf8(key.subarray(2)) : ''
 }
@@ -248,7 +246,7 @@ export function fileMarkerKey(file: FileKey): Bytes {
   return fileWriter(KEY_SPACE.fileMarker, file).finish()
 }
 
-/** The marker of all files of the team, before those of single ones. */
+/** The marker for many files of the team; it sorts before those of single files. */
 export const MANY_FILES_MARKER_KEY: Bytes = Uint8Array.of(KEY_SPACE.fileMarker)
 
 /** The ID in the key of an upload, a file or a marker. */
@@ -260,7 +258,7 @@ export function fileOfKey(key: Bytes): FileKey {
 /** The 16 random bytes of a job. */
 export type JobKey = Bytes
 
-/** The kinds of records of a job. They are on disk: never change or reuse a number. */
+/** The kinds of a job's records. Written to disk: never change or reuse a number. */
 export const JOB_PART = Object.freeze({ record: 0x00, lease: 0x01, result: 0x02 })
 
 export function jobKey(job: JobKey): Bytes {
@@ -271,7 +269,7 @@ export function jobLeaseKey(job: JobKey): Bytes {
   return fileWriter(KEY_SPACE.job, job, 1).u8(JOB_PART.lease).finish()
 }
 
-/** @param number - The number of the part of the result, from 0 on. */
+/** @param number - The index of the part of the result. */
 export function jobResultKey(job: JobKey, number: number): Bytes {
   return fileWriter(KEY_SPACE.job, job, 5).u8(JOB_PART.result).u32(number).finish()
 }
@@ -280,17 +278,17 @@ export function jobResultsRange(job: JobKey): KeyRange {
   return prefixRange(fileWriter(KEY_SPACE.job, job, 1).u8(JOB_PART.result).finish())
 }
 
-/** The job that a key of the space is of, if it is the key of its record. */
+/** The job of a record's key; null: another kind of key. */
 export function jobOfKey(key: Bytes): JobKey | null {
   return key.length === 18 && key[17] === JOB_PART.record ? key.slice(1, 17) : null
 }
 
-/** The job that a key of the space is of, if it is the key of a part of its result. */
+/** The job of the key of a part of a result; null: another kind of key. */
 export function jobOfResultKey(key: Bytes): JobKey | null {
   return key.length === 22 && key[17] === JOB_PART.result ? key.slice(1, 17) : null
 }
 
-/** A key of the system partition: a job that has not ended. */
+/** A key in the system partition: a job that has not ended. */
 export function openJobKey(job: JobKey, teamId: string): Bytes {
   const name = utf8(teamId)
   return fileWriter(KEY_SPACE.openJob, job, name.length).bytes(name).finish()
@@ -301,7 +299,7 @@ export function decodeOpenJobKey(key: Bytes): Readonly<{ job: JobKey; teamId: st
   return { job: key.slice(1, 17), teamId: fromUtf8(key.subarray(17)) }
 }
 
-/** Of the system partition. @param id - The 8 random bytes of an API key's ID. */
+/** In the system partition. @param id - The 8 random bytes of an API key's ID. */
 export function apiKeyKey(id: Bytes): Bytes {
   return nonceWriter(KEY_SPACE.apiKey, id).finish()
 }
@@ -312,7 +310,7 @@ export function idOfApiKeyKey(key: Bytes): Bytes {
   return key.slice(1)
 }
 
-/** Of the system partition. @param incarnation - The 16 hex digits that its object IDs begin with. */
+/** In the system partition. @param incarnation - The first 16 hex digits of its object IDs. */
 export function incarnationKey(incarnation: string): Bytes {
   return nonceWriter(KEY_SPACE.incarnation, bytesOfIncarnation(incarnation)).finish()
 }
@@ -321,13 +319,13 @@ export function writerKey(incarnation: string): Bytes {
   return nonceWriter(KEY_SPACE.writer, bytesOfIncarnation(incarnation)).finish()
 }
 
-/** The incarnation in the key of its record, or of its writer. */
+/** The incarnation in the key of its record, or of its writer record. */
 export function incarnationOfKey(key: Bytes): string {
   invariant(key.length === 9, 'the key names an incarnation')
   return toHex(key.subarray(1))
 }
 
-/** Background work that one process of a shared store does. The numbers are on disk: never change or reuse one. */
+/** Maintenance that one process of a shared store does. Written to disk: never change or reuse a number. */
 export const DUTY = Object.freeze({
   garbageCollection: 1,
   compaction: 2,
@@ -338,7 +336,7 @@ export const DUTY = Object.freeze({
 
 export type Duty = keyof typeof DUTY
 
-/** The key of the lease of a duty. */
+/** The key of a duty's lease. */
 export function dutyKey(duty: Duty): Bytes {
   return Uint8Array.of(KEY_SPACE.duty, DUTY[duty])
 }
@@ -364,7 +362,7 @@ export function teamAliasKey(teamId: string): Bytes {
   return teamWriter(KEY_SPACE.teamAlias, teamId)
 }
 
-/** As `tableWriter`, for the keys that every read of a row makes: the rest is zero yet. */
+/** The beginning of a key for every row read, without a `tableWriter`; the rest is still zero. */
 function tableBytes(space: number, table: TableKey, more: number): Uint8Array {
   invariant(table.length === 16, 'a table key has 16 bytes')
   const key = new Uint8Array(17 + more)

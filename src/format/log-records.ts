@@ -1,5 +1,5 @@
-// The log of a table: one entry for each commit that changed it. And the receipts of earlier versions of this package,
-// which had records of their own. FORMAT.md sections 3 and 4.
+// The log of a table: one entry per commit that changed it; and receipts of earlier versions of this package, which had
+// separate records. FORMAT.md sections 3 and 4.
 import { type Bytes, putUint64 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { prefixRange } from '../kv/key-range.js'
@@ -22,22 +22,22 @@ const OPERATION = Object.freeze({
 })
 const OPERATIONS = Object.keys(OPERATION) as LogOperation[]
 
-/** What a commit did to a table. */
+/** The operation of a commit on a table. */
 export type LogOperation = keyof typeof OPERATION
 
 /** Rows that a commit added, changed and removed. */
 export type RowCounts = Readonly<{ added: number; changed: number; removed: number }>
 
-/** Rows that came as one, and the digest of their texts. */
+/** Rows that arrived together, and the digest of their texts. */
 export type ReceiptChunk = Readonly<{
-  /** Of a chunk of a stash; null: rows that came with the request. */
+  /** The serial of a stash's chunk; null: rows in the request. */
   serial: string | null
   rows: number
   /** SHA-256 of the rows as lines of JSON. */
   digest: Bytes
 }>
 
-/** What a receipt has beside an entry. */
+/** The parts of a receipt that an entry lacks. */
 export type ReceiptDetail = Readonly<{
   rows: number
   /** Changed columns and dropped cells, as JSON. */
@@ -49,21 +49,21 @@ export type LogEntry = Readonly<{
   operation: LogOperation
   /** When it was committed. */
   at: number
-  /** The version base of that time. */
+  /** The version base at that time. */
   base: number
   counts: RowCounts
   /** null: none was given. */
   author: string | null
   note: string | null
-  /** null: no receipt was asked for. */
+  /** null: no receipt was requested. */
   detail: ReceiptDetail | null
 }>
 
-/** Entries that a table keeps without a history, and bytes of them, at most; the newest is always kept. */
+/** Most entries, and most of their bytes, that a table keeps without a history; the newest entry is always kept. */
 export const LOG_ENTRIES_MAX = 10_000
 export const LOG_BYTES_MAX = 1024 * 1024
 
-/** How long a table keeps them without a history, in milliseconds. */
+/** How long a table without a history keeps entries, in milliseconds. */
 export const LOG_RETENTION_MS = 24 * 3_600_000
 
 const HAS_AUTHOR = 0x01
@@ -76,7 +76,7 @@ const DIGEST_BYTES = 32
 
 export const LOG_RANGE: KeyRange = prefixRange(Uint8Array.of(KEY_SPACE.log))
 
-/** @param version - That the commit made. */
+/** @param version - The version that the commit made. */
 export function logKey(table: TableKey, version: number): Bytes {
   const key = new Uint8Array(1 + table.length + 8)
   key[0] = KEY_SPACE.log
@@ -92,7 +92,7 @@ export function versionOfLogKey(key: Bytes): number {
   return version
 }
 
-/** The entries of a table for the versions from one on. */
+/** The entries of a table for versions from `from` on. */
 export function logRange(table: TableKey, from: number): KeyRange {
   const { limit } = prefixRange(logKey(table, 0).subarray(0, 17))
   return { start: logKey(table, from), limit }
@@ -129,7 +129,7 @@ export function decodeLogEntry(bytes: Bytes): LogEntry {
   return { operation, at, base, counts, author, note, detail }
 }
 
-/** The time of an entry, without the rest. @throws {StoreError} DATA_CORRUPT */
+/** The time of an entry. @throws {StoreError} DATA_CORRUPT */
 export function timeOfLogEntry(bytes: Bytes): number {
   const reader = openRecord(bytes, 'log entry')
   reader.u16()
@@ -164,7 +164,7 @@ function readDetail(reader: ByteReader): ReceiptDetail {
   return { rows, about, chunks }
 }
 
-/** A receipt of an earlier version of this package. */
+/** A receipt stored by an earlier version of this package. */
 export type OldReceipt = Pick<LogEntry, 'operation' | 'at'> & Readonly<{ detail: ReceiptDetail }>
 
 /** @throws {StoreError} DATA_CORRUPT */
@@ -172,14 +172,14 @@ export function decodeOldReceipt(bytes: Bytes): OldReceipt {
   const reader = openRecord(bytes, 'receipt')
   const operation = readOperation(reader)
   const at = reader.u48()
-  reader.u64() // The version before.
+  reader.u64() // The previous version.
   const detail = readDetail(reader)
   reader.end()
   return { operation, at, detail }
 }
 
 /**
- * The receipts that an earlier version of this package kept of a table.
+ * The list of a table's receipts, stored by an earlier version of this package.
  * @throws {StoreError} DATA_CORRUPT
  */
 export function decodeReceiptList(

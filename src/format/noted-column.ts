@@ -1,5 +1,4 @@
-// What a segment knows of the values of one column, noted value by value where they stand. Nothing is allocated for a
-// value.
+// The column values of a segment, for one column, recorded value by value without allocations.
 import {
   BACKSLASH,
   CLOSE_BRACKET,
@@ -19,19 +18,19 @@ import { hashOfLong, hashOfTextIn, hashOfToken, NumberToken } from './value-hash
 /** Flags of a column. Written to disk: never change or reuse a number. */
 export const COLUMN_VALUES = Object.freeze({
   empty: 1 << 0, // some cells are empty
-  filled: 1 << 1, // some cells are not
-  numbers: 1 << 2, // all of those are numbers; least and greatest are their tokens
-  texts: 1 << 3, // all of those are texts; least and greatest are their first bytes
-  greatestIsCut: 1 << 4, // the greatest text may go on after these bytes
+  filled: 1 << 1, // some cells are not empty
+  numbers: 1 << 2, // all values are numbers; least and greatest are their tokens
+  texts: 1 << 3, // all values are texts; least and greatest are their first bytes
+  greatestIsCut: 1 << 4, // the greatest text may continue after these bytes
 })
 
-/** Bytes of a least and a greatest value, at most. */
+/** Most bytes of a least and a greatest value. */
 export const BOUND_BYTES_MAX = 32
 
-/** A column with a longer text has no filter: nobody looks for such a text as a whole, and hashing it takes time. */
+/** A column with a longer text has no filter: such texts are not searched for as a whole, and hashing them takes time. */
 const FILTERED_TEXT_BYTES_MAX = 128
 
-/** The form that all values of a column so far have. */
+/** The common form of all values of a column so far. */
 const FORM = Object.freeze({ none: 0, number: 1, text: 2, other: 3 })
 
 /** A least or a greatest value. */
@@ -39,7 +38,7 @@ class Bound {
   readonly bytes = new Uint8Array(BOUND_BYTES_MAX)
   readonly view = new DataView(this.bytes.buffer)
   length = 0
-  /** Of a number; NaN: it has too many digits. */
+  /** The value of a number; NaN: it has too many digits. */
   value = Number.NaN
 
   set(bytes: Bytes, from: number, to: number): void {
@@ -47,7 +46,7 @@ class Bound {
     this.length = to - from
   }
 
-  /** The order of a text and this one, as `orderOf`. */
+  /** Compares a text with this bound: negative if it is less, 0 if they are equal. */
   orderOf(view: DataView, from: number, to: number): number {
     const length = Math.min(to - from, this.length)
     let at = 0
@@ -62,7 +61,7 @@ class Bound {
     return to - from - this.length
   }
 
-  /** The order of a number token and this one. @param value - NaN: it has too many digits. */
+  /** Compares a number token with this bound. @param value - NaN: it has too many digits. */
   orderOfNumber(value: number, bytes: Bytes, from: number, to: number): number {
     const difference = value - this.value
     if (!Number.isNaN(difference)) return difference
@@ -74,7 +73,7 @@ class Bound {
 export class NotedColumn {
   filter: ValueFilterBuilder | null
   readonly #key: string
-  /** Rows with a cell. */
+  /** Number of rows with a cell. */
   count = 0
   #form: number = FORM.none
   readonly #least = new Bound()
@@ -83,8 +82,8 @@ export class NotedColumn {
   readonly #number = new NumberToken()
 
   /**
-   * @param key - With its quotes and its colon, a character for each byte.
-   * @param hasBounds - Whether the least and the greatest value are noted.
+   * @param key - With its quotes and its colon, one character per byte.
+   * @param hasBounds - Whether to record the least and the greatest value.
    */
   constructor(key: string, filter: ValueFilterBuilder | null, hasBounds: boolean) {
     this.#key = key
@@ -92,14 +91,14 @@ export class NotedColumn {
     if (!hasBounds) this.#form = FORM.other
   }
 
-  /** Whether nothing is noted of values but that they are there. */
+  /** Whether only the number of cells is recorded. */
   get isOnlyCounted(): boolean {
     return this.#form === FORM.other && this.filter === null
   }
 
   /**
-   * Notes the value of a cell.
-   * @param view - Of the bytes. @param isEscaped - Whether a text has a backslash; of an array it does not count.
+   * Records the value of a cell.
+   * @param view - A view of `bytes`. @param isEscaped - Whether a text has a backslash; irrelevant for an array.
    */
   note(bytes: Bytes, view: DataView, from: number, to: number, isEscaped: boolean): void {
     this.count++
@@ -111,7 +110,7 @@ export class NotedColumn {
     else this.#form = FORM.other
   }
 
-  /** A text with an escape ends the bounds of its column, as its order is not that of its bytes. */
+  /** A text with an escape ends the bounds of its column, because its order is not its byte order. */
   #noteText(bytes: Bytes, view: DataView, from: number, to: number, isEscaped: boolean): void {
     this.#addText(bytes, view, from, to, isEscaped)
     if (this.#form === FORM.other) return
@@ -218,7 +217,7 @@ function isOfToken(byte: number): boolean {
   return byte > SPACE && byte !== COMMA && byte !== CLOSE_BRACKET
 }
 
-/** The order of bytes and a bound. */
+/** Compares bytes with a bound. */
 export function compareToBound(bytes: Bytes, from: number, to: number, bound: Bytes): number {
   const length = Math.min(to - from, bound.length)
   for (let i = 0; i < length; i++) {

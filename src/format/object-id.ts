@@ -6,27 +6,27 @@ export const INCARNATION_BYTES = 8
 const INCARNATION_DIGITS = 2 * INCARNATION_BYTES
 const COUNTER_DIGITS = 16
 
-/** @param incarnation - As `incarnationOf` returns it. */
+/** @param incarnation - The result of `incarnationOf`. */
 export function makeObjectId(incarnation: string, counter: number): ObjectId {
   return incarnation + counter.toString(16).padStart(COUNTER_DIGITS, '0')
 }
 
-/** The incarnation that an object is of. */
+/** The incarnation of an object. */
 export function incarnationOf(id: ObjectId): string {
   return id.slice(0, INCARNATION_DIGITS)
 }
 
-/** The place of an object among those of its incarnation. Those above 2^53 - 1 are never allotted. */
+/** The counter of an object within its incarnation. Values above 2^53 - 1 are never allotted. */
 export function counterOf(id: ObjectId): number {
   return Number.parseInt(id.slice(INCARNATION_DIGITS), 16)
 }
 
 /**
- * The ID of an earlier object of the same incarnation, as one piece of memory: a string that is joined keeps its parts
- * (PERFORMANCE.md, P50).
+ * The ID of an earlier object of the same incarnation, as a flat string: a concatenated one would keep its parts in
+ * memory (PERFORMANCE.md, P50).
  *
  * @param id - The bytes of an ID.
- * @param back - How many IDs were allotted from the earlier object on.
+ * @param back - The difference of their counters.
  * @returns null: there is no such ID
  */
 export function earlierId(id: Bytes, back: number): ObjectId | null {

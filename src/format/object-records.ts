@@ -1,4 +1,4 @@
-// Objects inside a key-value store ⇄ keys and records, as FORMAT.md section 11 has them.
+// Encodes and decodes objects in a key-value store. FORMAT.md section 11.
 import { type Bytes, fromUtf8, utf8 } from '../base/bytes.js'
 import { prefixRange } from '../kv/key-range.js'
 import type { KeyRange } from '../kv/kv.js'
@@ -24,7 +24,7 @@ export function objectPieceKey(id: ObjectId, number: number): Bytes {
   return new ByteWriter().bytes(spaceKey(SPACE.piece, id)).u32(number).finish()
 }
 
-/** Heads of the objects whose ids begin with a prefix. */
+/** The heads of objects whose IDs have a prefix. */
 export function objectHeadsRange(prefix: string): KeyRange {
   return prefixRange(spaceKey(SPACE.head, prefix))
 }

@@ -1,29 +1,28 @@
-// Keys of rows as bytes that can be put into an order: two rows have the same bytes exactly if their key cells have the
-// same values. Only keys of texts without escapes and of whole numbers are read, because the others can be written in
-// several ways.
+// Sortable keys of rows: two rows have the same bytes exactly if their key cells have the same values. Only texts
+// without escapes and whole numbers are supported, because others have several notations.
 import { DIGIT_NINE, DIGIT_ZERO, QUOTE } from '../base/ascii.js'
 import type { Bytes } from '../base/bytes.js'
 import { RowCells } from './row-cells.js'
 
-/** In place of the number of a column: the key has cells that are not put into an order here. */
+/** Result instead of a column's number: the key has unsupported cells. */
 export const UNORDERED = -2
 
-/** Room for a key; it grows with longer ones. */
+/** Initial room for a key. */
 const KEY_BYTES_FIRST = 64
 
-/** The count of its digits stands before a number, above the quote that a text begins with. */
+/** Precedes a number, with the count of its digits: above the quote that begins a text. */
 const NUMBER = 0x80
 const DIGITS_MAX = 0x7f
 
-/** Ends a text: a byte that no text has, below all that one has, so that a text comes before its continuations. */
+/** Ends a text: less than all bytes of a text, so that a text sorts before its extensions. */
 const TEXT_END = 0
 
 export class OrderedKey {
-  /** Its bytes are those before `length`; no key that was read has none. */
+  /** The key is the bytes before `length`; every key that was read has some. */
   bytes = new Uint8Array(KEY_BYTES_FIRST)
   length = 0
 
-  /** Negative: it comes before the other one. 0: both are the same. */
+  /** Negative: it sorts before the other key. 0: they are equal. */
   compare(other: OrderedKey): number {
     const [left, right] = [this.bytes, other.bytes]
     const shared = Math.min(this.length, other.length)
@@ -58,9 +57,9 @@ export class OrderedKeyReader {
   }
 
   /**
-   * Reads the key of the row whose text stands between two offsets.
-   * @returns -1: it was read; the number of the first key column whose cell is empty; `UNORDERED`.
-   * @throws {StoreError} DATA_CORRUPT: the text is not that of a row
+   * Reads the key of the row text between two offsets.
+   * @returns -1: it was read; the index of the first key column with an empty cell; or `UNORDERED`.
+   * @throws {StoreError} DATA_CORRUPT: the text is not a row's
    */
   read(bytes: Bytes, from: number, to: number, key: OrderedKey): number {
     const cells = this.#cells
@@ -78,14 +77,14 @@ export class OrderedKeyReader {
       let length = key.length
       if (!isText) target[length++] = NUMBER + end - start
       for (let at = start; at < end; at++) target[length++] = bytes[at] ?? 0
-      if (isText) target[length - 1] = TEXT_END // In place of the closing quote.
+      if (isText) target[length - 1] = TEXT_END // Replaces the closing quote.
       key.length = length
     }
     return -1
   }
 }
 
-/** Whether a token is a number without sign, point, exponent and leading zeros. */
+/** Whether a token is a number without sign, point, exponent or leading zeros. */
 function isWholeNumber(bytes: Bytes, start: number, end: number): boolean {
   if (end - start > DIGITS_MAX || (bytes[start] === DIGIT_ZERO && end - start > 1)) return false
   for (let at = start; at < end; at++) {

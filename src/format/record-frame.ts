@@ -3,16 +3,16 @@ import type { Bytes } from '../base/bytes.js'
 import { ByteReader } from './byte-reader.js'
 import { ByteWriter } from './byte-writer.js'
 
-/** Written to disk. A record with another number is refused, but for the records that say what theirs means. */
+/** Written to disk. Other numbers are rejected, except for record types that define them. */
 export const RECORD_VERSION = 1
 
-/** @param capacity - Bytes that the record has about. */
+/** @param capacity - Approximate size of the record in bytes. */
 export function newRecord(capacity: number): ByteWriter {
   return new ByteWriter(capacity).u8(RECORD_VERSION)
 }
 
 /**
- * @param what - Names the record in errors.
+ * @param what - Name of the record in errors.
  * @throws {StoreError} DATA_CORRUPT
  */
 export function openRecord(bytes: Bytes, what: string): ByteReader {

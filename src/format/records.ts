@@ -1,4 +1,4 @@
-// Control records of teams, tables and rows ⇄ bytes, as FORMAT.md section 4 has them.
+// Encodes and decodes control records of teams, tables and rows. FORMAT.md section 4.
 import { type Bytes, fromUtf8, putUint32, putUint64, toHex, utf8Behind } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import type { ObjectId } from '../objects/objects.js'
@@ -10,62 +10,62 @@ import type { TableKey } from './keys.js'
 import { newRecord, openRecord, RECORD_VERSION } from './record-frame.js'
 
 /**
- * The `schemaNumber` of a row record whose schema is not known, only that a column was widened since. Written to disk;
+ * The `schemaNumber` of a row record whose schema is unknown, except that a column was widened later. Written to disk;
  * no schema gets this number.
  */
 export const EARLIER_SCHEMA = 0xffffffff
 
-/** Where the text of a row record begins: after record version, flags, version and schema number. */
+/** Offset of the text in a row record: after record version, flags, version and schema number. */
 const ROW_TEXT_START = 14
 
-/** The extent that takes small adds as row records. Only the last extent of a generation is open. */
+/** The extent in which small adds become row records. Only the last extent of a generation is open. */
 export type OpenExtent = Readonly<{
   extent: number
   nonce: Bytes
   nextSlot: number
   textBytes: number
-  /** The version base of the store when it was opened: under another, slots that were lost would come again. */
+  /** The store's version base when it was opened: under another base, lost slots would be used again. */
   base: number
 }>
 
-/** One complete set of a table's rows: the extents from `firstExtent` to `nextExtent` (not included). */
+/** One complete set of a table's rows: the extents from `firstExtent` to `nextExtent` (exclusive). */
 export type Generation = Readonly<{
   nonce: Bytes
   firstExtent: number
   nextExtent: number
   liveRows: number
-  /** Rows of this generation that were ever deleted: shows whether one was deleted since a read. */
+  /** The number of deletions in this generation: shows whether a row was deleted since a read. */
   deletedRows: number
   schemaNumber: number
-  /** A column was widened when the extents before this one were there: the reader converts their rows. */
+  /** The first extent after the last widening of a column: the reader converts rows of the extents before it. */
   convertBefore: number
-  /** The table version that widened a column last, 0 if none did: every row changed with it. */
+  /** The table version that last widened a column, which changed every row; 0: none. */
   widenedAt: number
   open: OpenExtent | null
-  /** Row IDs that this generation kept from earlier ones. */
+  /** Row IDs preserved from earlier generations. */
   forward: ForwardRef | null
-  /** The name of the index of its key, 8 random bytes; null: the table has no key. */
+  /** The name of its key's index, 8 random bytes; null: the table has no key. */
   keyIndex: Bytes | null
 }>
 
-/** The object with the kept row IDs of a generation. */
+/** The object with the preserved row IDs of a generation. */
 export type ForwardRef = Readonly<{ object: ObjectId; objectBytes: number }>
 
-/** When a table was created, and when it was last changed. 0: not known. */
+/** When a table was created, and last changed. 0: unknown. */
 export type TableTimes = Readonly<{ createdAt: number; updatedAt: number }>
 
-/** The one record that every change of a table checks and rewrites. */
+/** The record that every change of a table checks and rewrites. */
 export type TableHead = Readonly<{
   version: number
-  /** Random in every commit, so that a head's bytes never come back. */
+  /** Random in every commit, so that a head's bytes never recur. */
   commitNonce: Bytes
   order: number
   generation: Generation
-  /** Heads that earlier versions wrote have none. */
+  /** Absent in heads written by earlier versions. */
   times?: TableTimes | undefined
 }>
 
-/** A generation that an overwrite replaced and that walks may still read. */
+/** A generation that an overwrite replaced, and that readers may still use. */
 export type Retirement = Readonly<{
   dropping: boolean
   lastVersion: number
@@ -85,25 +85,25 @@ export type RowRecord = Readonly<{
 
 export type StashHead = Readonly<{
   nonce: Bytes
-  /** Grows when a chunk is replaced, so that a finalize that read the old chunk is refused. */
+  /** Grows when a chunk is replaced, so that a finalize based on the old chunk is rejected. */
   number: number
   /**
-   * `expiring`: garbage collection has begun to end the stash, which a put takes back. `expired`: its chunks are gone,
-   * and it takes no others, until it is deleted or forgotten.
+   * `expiring`: garbage collection has begun to expire the stash; a put reverts that. `expired`: its chunks are gone,
+   * and it accepts no others until it is deleted or forgotten.
    */
   state: 'open' | 'expiring' | 'expired'
-  /** When it was begun, or when it expired. */
+  /** When it was opened, or when it expired. */
   since: number
 }>
 
-/** The result of an operation that had an idempotency key. */
+/** The result of an operation with an idempotency key. */
 export type IdempotencyRecord = Readonly<{
   operation: 'create' | 'add'
   /** When it was committed. */
   at: number
   table: TableKey
   version: number
-  /** Identifies the request; null in records of version 1, which do not distinguish requests. */
+  /** The digest of the request; null in records of version 1, which do not distinguish requests. */
   digest: Bytes | null
   /** The IDs of its rows, in input order. */
   runs: readonly Readonly<{ nonce: Bytes; extent: number; firstSlot: number; count: number }>[]
@@ -120,7 +120,7 @@ export function decodeTeamHead(bytes: Bytes): number {
   return nextOrder
 }
 
-/** @param codecs - A bit for each, see `codecBit`. */
+/** @param codecs - One bit per codec, see `codecBit`. */
 export function encodeCodecs(codecs: number): Bytes {
   return newRecord(2).u8(codecs).finish()
 }
@@ -143,7 +143,7 @@ export function decodeCatalogEntry(bytes: Bytes): CatalogEntry {
   return entry
 }
 
-/** Team entries and dead stashes: their key says it all. */
+/** Team entries and dead stashes: all information is in the key. */
 export const EMPTY_RECORD: Bytes = Uint8Array.of(RECORD_VERSION)
 
 export function encodeTableHead(head: TableHead): Bytes {
@@ -188,7 +188,7 @@ export function decodeRetirement(bytes: Bytes): Retirement {
   return retirement
 }
 
-/** @param json - The schema in normal form. */
+/** @param json - The normalized schema. */
 export function encodeSchema(json: string): Bytes {
   return newRecord(json.length + 8)
     .text(json)
@@ -217,12 +217,12 @@ export function encodeRowRecord({ version, schemaNumber, text }: RowRecord): Byt
   return bytes
 }
 
-/** Whether a row record says that its row was deleted, without decoding its text. */
+/** Whether a row record is a tombstone. Does not decode its text. */
 export function isTombstone(bytes: Bytes): boolean {
   return ((bytes[1] ?? 0) & TOMBSTONE) !== 0
 }
 
-/** The text of a row record if it names files; else, or if the record is a tombstone, null. */
+/** The text of a row record if it names files; otherwise, or for a tombstone, null. */
 export function textNamingFiles(bytes: Bytes): Bytes | null {
   return ((bytes[1] ?? 0) & NAMES_FILES) === 0 ? null : bytes.subarray(ROW_TEXT_START)
 }

@@ -1,5 +1,5 @@
-// Packs a stored segment anew: the same rows in the same frames, compressed, under another object ID. The sections of the
-// footer stay as they are, but for the index of the frames. FORMAT.md section 6.
+// Recompresses a stored segment: the same rows in the same frames, under another object ID. Of the footer, only the
+// frame index changes. FORMAT.md section 6.
 import type { Bytes } from '../base/bytes.js'
 import type { CodecName } from '../base/codecs.js'
 import type { ObjectId } from '../objects/objects.js'
@@ -20,30 +20,30 @@ import { decodeFrame, footerRange } from './segment-reader.js'
 import { type BuiltSegment, type Sections, setFrameHeader, writeEnd } from './segment-writer.js'
 import { TextBuffer } from './text-buffer.js'
 
-/** Frames that are compressed at the same time: as many as there are lanes for them. */
+/** Most frames compressed at the same time: the number of available lanes. */
 const FRAMES_AT_ONCE = 8
 
 export type RepackedSegment = Pick<BuiltSegment, 'bytes' | 'footerBytes' | 'codecs'>
 
 export type RepackTarget = Readonly<{
-  /** The ID that the new segment will be stored under. */
+  /** The object ID of the new segment. */
   object: ObjectId
   codec: CodecName
-  /** Gives a buffer of at least the bytes asked for. */
+  /** Returns a buffer of at least this many bytes. */
   takeBuffer: (bytes: number) => Uint8Array<ArrayBuffer>
 }>
 
-/** Whether the frames of a segment are compressed, to judge by the first of them. @param start - Its first bytes. */
+/** Whether the frames of a segment are compressed, judging by the first one. @param start - Its first bytes. */
 export function isPacked(start: Bytes): boolean {
   return (start[SEGMENT_HEADER.length] ?? CODEC.none) !== CODEC.none
 }
 
-/** How many of its first bytes `isPacked` needs. */
+/** The number of bytes that `isPacked` needs. */
 export const PACKED_SEEN_BYTES = SEGMENT_HEADER.length + 1
 
 /**
- * Every checksum is looked at on the way.
- * @param bytes - The whole segment. They may be changed once the promise has settled.
+ * Verifies every checksum.
+ * @param bytes - The whole segment. The buffer may be reused once the promise has settled.
  * @throws {StoreError} DATA_CORRUPT
  */
 export async function repackSegment(
@@ -83,7 +83,7 @@ export async function repackSegment(
   return { bytes: writer.finish(), footerBytes, codecs }
 }
 
-/** All sections of the footer, in their order. */
+/** All sections of the footer, in order. */
 function readSections(ref: SegmentRef, bytes: Bytes): Sections {
   const footer = bytes.subarray(footerRange(ref).start)
   const idCrc = objectIdCrc(ref.object)
@@ -96,7 +96,7 @@ type PackedFrame = StoredFrame & Readonly<{ rawBytes: number }>
 
 const NO_FRAME: PackedFrame = { codec: CODEC.none, stored: new Uint8Array(0), rawBytes: 0 }
 
-/** Some at a time, so that other work of the main thread comes in between. */
+/** Compresses a few frames at a time, so that the main thread can do other work in between. */
 async function packFrames(
   ref: SegmentRef,
   places: readonly FramePlace[],
@@ -117,7 +117,7 @@ async function packFrames(
       }
     }
   }
-  // All end before the bytes are given back.
+  // All must end before the bytes are returned.
   const ended = await Promise.allSettled(Array.from({ length: FRAMES_AT_ONCE }, pack))
   for (const end of ended) if (end.status === 'rejected') throw end.reason
   return packed

@@ -1,5 +1,5 @@
-// Finds the cells of some columns in the bytes of a row's text. Those of a few columns are searched for, by their keys, in
-// the order in which the rows before had them (PERFORMANCE.md, P40); of more, all cells are passed up to the last of them.
+// Finds the cells of some columns in the bytes of a row's text. A few columns are searched by their keys, in the order
+// of earlier rows (PERFORMANCE.md, P40); for more columns, all cells are read up to the last one.
 import { type Bytes, startsWith, utf8 } from '../base/bytes.js'
 import { byteText } from '../base/platform.js'
 import { SkipSearch } from '../base/skip-search.js'
@@ -8,33 +8,33 @@ import { renderKey } from './row-text.js'
 
 const OTHER_COLUMN = -1
 
-/** A key that is further on than in the rows before is looked for further on by this power of two of the distance. */
+/** The learned distance of a key changes by the difference divided by this power of two. */
 const NEARER = 4
 
-/** Columns that are searched for, at most, and bytes of a row in which they are: a search may pass the row for each. */
+/** Most columns that are searched, and most bytes of a row for that: each search may scan the whole row. */
 const SEARCHED_COLUMNS_MAX = 4
 const SEARCHED_BYTES_MAX = 4_096
 
-/** What stands behind a quote that ends a text does not begin the ID of such a column. */
+/** Column IDs that can be searched: they begin with a character that cannot follow the closing quote of a text. */
 const SEARCHED_COLUMN = /^[^:,\]]/
 
-/** Reads rows; the fields are those of the last one. */
+/** Reads rows; the fields describe the last one. */
 export class RowCells {
-  /** By column: where its cell begins, its value begins, and both end. An end of 0: the cell is empty. */
+  /** Per column: the beginning of its cell and of its value, and the end of both. An end of 0: the cell is empty. */
   readonly start: Int32Array
   readonly from: Int32Array
   readonly to: Int32Array
-  /** By column: whether its value has a backslash. */
+  /** Per column: whether its value has a backslash. */
   readonly isEscaped: Uint8Array
-  /** How many of the columns the row has. */
+  /** The number of these columns in the row. */
   count = 0
 
   readonly #columnCount: number
   readonly #reader: CellReader<number>
-  /** In the order of the cells of the row before; null: columns are not searched for. */
+  /** In the order of the previous row's cells; null: columns are not searched. */
   readonly #keys: KeySearch[] | null
 
-  /** @param ids - The columns, none twice. The fields are by their indexes here. */
+  /** @param ids - Distinct columns, whose indexes the fields use. */
   constructor(ids: readonly string[]) {
     const count = ids.length
     this.#columnCount = count
@@ -49,7 +49,7 @@ export class RowCells {
   }
 
   /**
-   * Reads the row whose text is from `from` to `to` (not included).
+   * Reads the row text from `from` to `to` (exclusive).
    * @throws {StoreError} DATA_CORRUPT if the text does not follow the grammar, as far as it is read.
    */
   read(bytes: Bytes, from: number, to: number): void {
@@ -76,7 +76,7 @@ export class RowCells {
     this.count++
   }
 
-  /** Each from the end of the one before on, and then before it. */
+  /** Searches for each key after the previous one, and then before it. */
   #search(keys: KeySearch[], bytes: Bytes, from: number, to: number): void {
     let end = from
     let isInOrder = true
@@ -99,17 +99,17 @@ export class RowCells {
 }
 
 /**
- * Searches rows for the key of a column. A quote behind a comma begins a key or an element of an array, or ends a text
- * or a key. An element is not followed by a colon, and see `SEARCHED_COLUMN` for the others.
+ * Searches rows for a column's key. A quote after a comma begins a key or an array element, or ends a text or a key. No
+ * colon follows an element; `SEARCHED_COLUMN` excludes the other cases.
  */
 class KeySearch {
   readonly column: number
-  /** Of the key with its colon. */
+  /** Length of the key with its colon. */
   readonly length: number
   readonly #key: Bytes
-  /** For the key with its colon, and a comma in front. */
+  /** Searches for a comma and the key with its colon. */
   readonly #search: SkipSearch
-  /** How far behind the place from which it is searched for the key mostly is, at least. */
+  /** Bytes that a search skips first, because the key is mostly further on. */
   #near = 0
 
   constructor(id: string, column: number) {
@@ -119,7 +119,7 @@ class KeySearch {
     this.#search = new SkipSearch(utf8(`,${renderKey(id)}:`))
   }
 
-  /** Where the key is that begins behind `after`, the beginning of the row or the end of a cell; -1: nowhere. */
+  /** The position of the key that begins after `after`, the beginning of the row or the end of a cell; -1: none. */
   find(bytes: Bytes, from: number, after: number, to: number): number {
     if (after === from && startsWith(bytes, from, to, this.#key)) return from
     const near = this.#near

@@ -1,32 +1,32 @@
-// Fingerprints of rows, from the bytes of their texts: 128 bits of the values of their key cells, and 64 bits of the
-// whole text. They are keyed with random numbers, so nobody knows rows with equal ones; they are never stored.
+// Fingerprints of row texts: 128 bits of the key values, and 64 bits of the whole text. They are keyed with random
+// numbers, so nobody can construct collisions; they are never stored.
 //
-// Two rows with one key have the same fingerprint of the key, in whatever form its values were written. Two rows with
-// one content may have different fingerprints of their texts.
+// Rows with equal keys have equal key fingerprints, whatever the notation of the values. Rows with equal content may
+// have different text fingerprints.
 import { DIGIT_NINE, DIGIT_ZERO, MINUS, OPEN_BRACKET, QUOTE } from '../base/ascii.js'
 import { type Bytes, utf8 } from '../base/bytes.js'
 import { sliceText } from '../base/platform.js'
 import { RowCells } from './row-cells.js'
 import { canonicalToken } from './row-values.js'
 
-/** Fingerprints that are kept, at most. */
+/** Most fingerprints kept. */
 export const FINGERPRINTS_MAX = 64
 
-/** A fingerprint in unsigned numbers of 32 bits: four of the key of a row, then two of its text. */
+/** A fingerprint as unsigned 32-bit numbers: four of the row's key, then two of its text. */
 export const FINGERPRINT = Object.freeze({ words: 6, pass: 3, text: 4 })
 
 /** Random bytes that key the fingerprints. */
 export const FINGERPRINT_SEED_BYTES = 24
 
-/** Room for the canonical tokens of a key; it grows with longer ones. */
+/** Initial room for the canonical tokens of a key. */
 const KEY_BYTES_FIRST = 256
 
-/** What a lane multiplies by, and how far it shifts. */
+/** The multiplier and the shift of a lane. */
 type Lane = Readonly<{ factor: number; shift: number }>
 
 /**
- * Each lane takes all bytes. No two shift alike: a difference that one lane would lose with the next bytes stays in the
- * other, whatever the seeds are. The factors are odd, so each step is reversible.
+ * Each lane processes all bytes. All shifts differ: a difference that cancels in one lane remains in another, whatever
+ * the seeds. The factors are odd, so each step is reversible.
  */
 const LANES: readonly [Lane, Lane, Lane, Lane] = [
   { factor: 0x9e3779b1, shift: 15 },
@@ -36,7 +36,7 @@ const LANES: readonly [Lane, Lane, Lane, Lane] = [
 ]
 
 export class RowFingerprints {
-  /** The fingerprints by the places that `read` was told. */
+  /** The fingerprints, by the `place` given to `read`. */
   readonly words = new Uint32Array(FINGERPRINT.words * FINGERPRINTS_MAX)
   readonly #cells: RowCells
   readonly #seeds: Uint32Array
@@ -56,17 +56,17 @@ export class RowFingerprints {
     )
   }
 
-  /** The bytes that rows are read from. */
+  /** Sets the bytes to read rows from. */
   use(bytes: Bytes): void {
     this.#bytes = bytes
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   }
 
   /**
-   * Reads the row whose text stands between two offsets.
-   * @param place - Of its fingerprint, below `FINGERPRINTS_MAX`.
-   * @returns the number of the first key column whose cell is empty; -1: none is.
-   * @throws {StoreError} DATA_CORRUPT: the text is not that of a row
+   * Reads the row text between two offsets.
+   * @param place - The place for its fingerprint, below `FINGERPRINTS_MAX`.
+   * @returns the index of the first key column with an empty cell; -1: none.
+   * @throws {StoreError} DATA_CORRUPT: the text is not a row's
    */
   read(from: number, to: number, place: number): number {
     const cells = this.#cells
@@ -88,7 +88,7 @@ export class RowFingerprints {
     return -1
   }
 
-  /** Writes the canonical tokens of the key, one after the other. @returns their length. */
+  /** Writes the canonical tokens of the key, concatenated. @returns their length. */
   #writeKey(): number {
     const { from, to, isEscaped } = this.#cells
     let length = 0
@@ -104,7 +104,7 @@ export class RowFingerprints {
         this.#scratch.set(canonical, length)
         length += canonical.length
       }
-      this.#scratch[length++] = 0 // In no token.
+      this.#scratch[length++] = 0 // A separator that occurs in no token.
     }
     return length
   }
@@ -155,7 +155,7 @@ function finishHash(state: number): number {
   return mixed ^ (mixed >>> 16)
 }
 
-/** Whether a token without escapes surely is its own canonical text: a text, a plain integer, a boolean. */
+/** Whether a token without escapes is certainly canonical: a text, a plain integer, a boolean. */
 function isCanonical(bytes: Bytes, start: number, end: number): boolean {
   const first = bytes[start] ?? 0
   if (first === QUOTE) return true

@@ -1,5 +1,5 @@
-// A row ID is 16 bytes in 22 characters of base64url: the extent's nonce, the extent, the slot.
-// It cannot be guessed without the nonce, and a read by ID needs no index.
+// A row ID is 16 bytes in 22 characters of base64url: the extent's nonce, the extent, the slot. The nonce makes it
+// unguessable, and a read by ID needs no index.
 import { BASE64URL_CODES, type Bytes, fromBase64Url, toBase64Url } from '../base/bytes.js'
 
 export type RowId = Readonly<{ nonce: Bytes; extent: number; slot: number }>
@@ -14,8 +14,8 @@ export function renderRowId(nonce: Bytes, extent: number, slot: number): string 
 }
 
 /**
- * Writes the last four characters of the ID of another slot over those of an ID of the same extent, which
- * stands in `text` from `at` on: 4 bits of the extent, the 16 of the slot, and 4 that are zero.
+ * Turns a row ID in `text` at `at` into the ID of another slot of the same extent, by its last four characters: 4 bits
+ * of the extent, 16 of the slot, and 4 zero bits.
  */
 export function renderRowIdTail(text: Bytes, at: number, extent: number, slot: number): void {
   const bits = ((extent & 0x0f) << 20) | (slot << 4)
@@ -25,20 +25,20 @@ export function renderRowIdTail(text: Bytes, at: number, extent: number, slot: n
   text[at + 21] = BASE64URL_CODES[bits & 63] ?? 0
 }
 
-/** The position and nonce of a row ID; null for a text that is none, or is not spelled canonically. */
+/** The position and nonce in a row ID; null: not an ID, or not in canonical spelling. */
 export function parseRowId(text: string): RowId | null {
   if (typeof text !== 'string' || text.length !== ROW_ID_CHARS) return null
   const bytes = fromBase64Url(text)
   if (bytes === null || bytes.length !== ROW_ID_BYTES) return null
   return {
-    nonce: bytes.slice(0, 8), // A view would take the bytes out of their array.
+    nonce: bytes.slice(0, 8), // A view would move the bytes out of their array.
     extent:
       readUint16(bytes, 8) * 2 ** 32 + readUint16(bytes, 10) * 2 ** 16 + readUint16(bytes, 12),
     slot: readUint16(bytes, 14),
   }
 }
 
-/** Without a DataView, which costs as much as all the rest. */
+/** A DataView would cost as much as all the rest. */
 function readUint16(bytes: Bytes, at: number): number {
   return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0)
 }

@@ -1,14 +1,13 @@
-// A row's text: its JSON object without the braces, as segments and row records hold it.
+// A row's text: its JSON object without braces, as stored in segments and row records.
 //
 //     row_text := "" | cell *( "," cell )
 //     cell     := key ":" token        // key as JSON.stringify writes the column ID
 //
 // Invariants:
-// - There is no white space outside of strings, and no column twice.
-// - Tokens are the caller's, byte for byte. Only `convertRowText` writes other tokens, and only
-//   in what it returns.
-// - Everything here reads texts that this package wrote. A text that does not follow the grammar is
-//   damaged data, not bad input.
+// - There is no white space outside strings, and no duplicate column.
+// - Tokens are the caller's, byte for byte. Only `convertRowText` changes tokens, and only in its result.
+// - All texts read here were written by this package, so a text that does not follow the grammar is damaged data, not
+//   bad input.
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -22,11 +21,11 @@ import {
 import { StoreError } from '../base/store-error.js'
 import type { Column, ColumnKind, ColumnType } from '../schema/column-kind.js'
 
-/** Where one cell stands in a row's text: `key:token` from `start` to `end` (not included). */
+/** The place of a cell in a row's text: `key:token` from `start` to `end` (exclusive). */
 export type RowSpan = Readonly<{
   id: string
   start: number
-  /** Where the token starts; the key and the colon end here. */
+  /** The beginning of the token, right after the key's colon. */
   valueStart: number
   end: number
 }>
@@ -36,12 +35,12 @@ export function renderKey(id: string): string {
   return JSON.stringify(id)
 }
 
-/** Renders a row's text from parallel lists of column IDs (no ID twice) and JSON tokens. */
+/** Renders a row's text from parallel lists of distinct column IDs and JSON tokens. */
 export function renderRowText(ids: readonly string[], tokens: readonly string[]): string {
   return joinCells(ids.map(renderKey), tokens)
 }
 
-/** As `renderRowText`, for callers that keep the rendered keys of their columns. */
+/** Renders a row's text from rendered keys and tokens. */
 export function joinCells(keys: readonly string[], tokens: readonly string[]): string {
   let text = ''
   for (let i = 0; i < keys.length; i++) {
@@ -50,7 +49,7 @@ export function joinCells(keys: readonly string[], tokens: readonly string[]): s
   return text
 }
 
-/** Renders a whole row as contract responses show it. Row IDs need no escapes. */
+/** Renders a whole row as in responses of the contract. Row IDs need no escapes. */
 export function renderRowObject(rowId: string, text: string): string {
   return text === '' ? `{"$rowID":"${rowId}"}` : `{"$rowID":"${rowId}",${text}}`
 }
@@ -71,11 +70,11 @@ export function readSpans(text: string): RowSpan[] {
   return spans
 }
 
-/** A cell of two rows that does not have the same token in both. */
+/** A cell with different tokens in two rows. */
 export type DifferentCell = Readonly<{ id: string; before: string; after: string }>
 
 /**
- * The cells that differ between two rows with the same columns in the same order; null: they have others.
+ * The cells that differ between two rows; null: the rows have different columns, or another order.
  * @throws {StoreError} `DATA_CORRUPT` if a text does not follow the grammar above.
  */
 export function differentCells(before: string, after: string): DifferentCell[] | null {
@@ -99,14 +98,14 @@ export function differentCells(before: string, after: string): DifferentCell[] |
   return start < before.length || other < after.length ? null : different
 }
 
-/** Returns where the key of the cell that starts at `start` ends: at its colon. */
+/** The end of the key of the cell that starts at `start`: its colon. */
 function endOfKey(text: string, start: number): number {
   const end = endOfStringToken(text, start)
   if (text.charCodeAt(end) !== COLON) throw damagedRowText(end)
   return end
 }
 
-/** Returns where a cell ends, by where its key does: at the comma before the next one, or with the text. */
+/** The end of a cell, given the end of its key: the next comma, or the end of the text. */
 function endOfCell(text: string, keyEnd: number): number {
   const end = endOfToken(text, keyEnd + 1)
   if (end < text.length && text.charCodeAt(end) !== COMMA) throw damagedRowText(end)
@@ -115,13 +114,13 @@ function endOfCell(text: string, keyEnd: number): number {
 }
 
 /**
- * Applies changes to a row's text. A changed cell keeps its place, null removes the cell, new cells
- * follow in the order of the map. Cells that are not named stay as they are, byte for byte.
+ * Applies changes to a row's text. A changed cell keeps its place, null removes the cell, new cells follow in the order
+ * of the map. Other cells stay, byte for byte.
  *
- * @param changes - Column ID to JSON token, without white space outside of strings.
+ * @param changes - Column ID to JSON token, without white space outside strings.
  */
 export function spliceRowText(text: string, changes: ReadonlyMap<string, string | null>): string {
-  // By the keys as they stand in the text, so that those of other cells need not be made into IDs.
+  // By rendered key, so that the keys of other cells need not be decoded.
   const left = new Map<string, string | null>()
   const lengths = new Set<number>()
   for (const [id, token] of changes) {
@@ -130,7 +129,7 @@ export function spliceRowText(text: string, changes: ReadonlyMap<string, string 
     lengths.add(key.length)
   }
   const cells: string[] = []
-  let kept = 0 // Where the cells begin that stay and were not taken over yet.
+  let kept = 0 // The beginning of the kept cells that were not copied yet.
   for (let start = 0; start < text.length && left.size > 0; ) {
     const keyEnd = endOfKey(text, start)
     const end = endOfCell(text, keyEnd)
@@ -150,10 +149,9 @@ export function spliceRowText(text: string, changes: ReadonlyMap<string, string 
 }
 
 /**
- * Converts the cells of a row from what was stored to what their columns are now: a value in a column
- * of text that was stored as something else reads back as its JSON text, and so does an element of an
- * array of text. (A duration may be a number, so its cells stay.) A column that is not in `columns`
- * stays. Returns the same string when nothing changes.
+ * Converts the cells of a row from their stored form to the current type of their columns: in a column of a text kind,
+ * another stored value becomes a string of its JSON text, and so do the elements of an array. (A duration may be a
+ * number, so its cells stay.) Columns not in `columns` stay. Returns the same string if nothing changes.
  */
 export function convertRowText(text: string, columns: ReadonlyMap<string, Column>): string {
   let converted = ''
@@ -170,7 +168,7 @@ export function convertRowText(text: string, columns: ReadonlyMap<string, Column
   return from === 0 ? text : converted + text.slice(from)
 }
 
-/** Converts one cell from what was stored to the type that its column has now, as `convertRowText`. */
+/** Converts one cell from its stored form to the current type of its column: see `convertRowText`. */
 export function convertToken(token: string, type: ColumnType): string {
   return type.kind === 'array' ? showArray(token, type.items.kind) : shownToken(token, type.kind)
 }
@@ -205,7 +203,7 @@ function showArray(token: string, kind: ColumnKind): string {
     .join(',')}]`
 }
 
-/** The tokens of the elements of an array. */
+/** The tokens of an array's elements. */
 function elementTokens(token: string): string[] {
   const elements: string[] = []
   if (token === '[]') return elements
@@ -227,7 +225,7 @@ function readCellKey(text: string, start: number, end: number): string {
   }
 }
 
-/** Returns where the string that starts at `at` ends: after its closing quote. */
+/** The end of the string that starts at `at`, after its closing quote. */
 function endOfStringToken(text: string, at: number): number {
   if (text.charCodeAt(at) !== QUOTE) throw damagedRowText(at)
   for (let i = at + 1; i < text.length; i++) {
@@ -238,7 +236,7 @@ function endOfStringToken(text: string, at: number): number {
   throw damagedRowText(at)
 }
 
-/** Returns where the token that starts at `at` ends. */
+/** The end of the token that starts at `at`. */
 export function endOfToken(text: string, at: number): number {
   const first = text.charCodeAt(at)
   if (first === QUOTE) return endOfStringToken(text, at)

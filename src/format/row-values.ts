@@ -1,10 +1,10 @@
-// Cells compared by value: `34.50` and `34.5` are one number, `"\u0061"` and `"a"` one text. A number is never equal to
-// a text.
+// Compares cells by value: `34.50` and `34.5` are the same number, `"\u0061"` and `"a"` the same text. A number never
+// equals a text.
 import { BACKSLASH, DIGIT_NINE, DIGIT_ZERO, MINUS, OPEN_BRACKET, QUOTE } from '../base/ascii.js'
 import { longDecimal } from '../schema/decimal.js'
 import { endOfToken, readSpans } from './row-text.js'
 
-/** The text of a token that all tokens of the same value have, and no others. */
+/** The canonical text of a token: equal exactly for equal values. */
 export function canonicalToken(token: string): string {
   const first = token.charCodeAt(0)
   if (first === QUOTE) return isEscaped(token) ? JSON.stringify(JSON.parse(token)) : token
@@ -12,7 +12,7 @@ export function canonicalToken(token: string): string {
   return canonicalNumber(token)
 }
 
-/** Elements that are canonical as they are, as mostly, are not taken out of the token. */
+/** Most elements are already canonical, and are then not cut out of the token. */
 function canonicalArray(token: string): string {
   const mayBeEscaped = isEscaped(token)
   let canonical = ''
@@ -29,7 +29,7 @@ function canonicalArray(token: string): string {
   return taken === 0 ? token : canonical + token.slice(taken)
 }
 
-/** Whether a part of a token is an integer that is its own canonical text: without a zero at its end. */
+/** Whether a part of a token is an integer in canonical form: without a trailing zero. */
 function isPlainInteger(token: string, start: number, end: number): boolean {
   for (let at = token.charCodeAt(start) === MINUS ? start + 1 : start; at < end; at++) {
     const code = token.charCodeAt(at)
@@ -43,7 +43,7 @@ function isEscaped(token: string): boolean {
   return token.includes(String.fromCharCode(BACKSLASH))
 }
 
-/** A token that is no number stays as it is: `true` and `false`. */
+/** Other tokens, `true` and `false`, do not change. */
 function canonicalNumber(token: string): string {
   const first = token.charCodeAt(0)
   const isNumber = first === MINUS || (first >= DIGIT_ZERO && first <= DIGIT_NINE)
@@ -54,14 +54,14 @@ function canonicalNumber(token: string): string {
   return exponent === '0' ? `${sign}${digits}` : `${sign}${digits}e${exponent}`
 }
 
-/** Whether two tokens are the same value; undefined: an empty cell. */
+/** Whether two tokens have the same value; undefined: an empty cell. */
 export function sameValues(left: string | undefined, right: string | undefined): boolean {
   if (left === right) return true
   if (left === undefined || right === undefined) return false
   return canonicalToken(left) === canonicalToken(right)
 }
 
-/** The tokens of a row's text by the IDs of their columns, in the order of the row. */
+/** The tokens of a row's text by column ID, in row order. */
 export function cellsOf(text: string): Map<string, string> {
   const cells = new Map<string, string>()
   for (const { id, valueStart, end } of readSpans(text)) cells.set(id, text.slice(valueStart, end))

@@ -1,20 +1,20 @@
-// Rows as text for files: CSV, or one JSON object per line. Tokens go out as they are, so a number keeps its digits.
+// Writes rows as text for files: CSV, or one JSON object per line. Tokens do not change, so numbers keep their digits.
 import type { TableSchema } from '../schema/column-kind.js'
 import { readSpans } from './row-text.js'
 
-/** How rows are written. */
+/** A format for rows. */
 export type RowsWriter = Readonly<{
-  /** What comes before all rows. */
+  /** Text before all rows. */
   start: string
-  /** One row, from its text. */
+  /** Renders one row from its text. */
   line(text: string): string
 }>
 
-/** What a list of columns asks for. */
+/** A parsed list of columns. */
 export type WantedCells = Readonly<{
-  /** The rows begin with their IDs: the list has `$rowID`, which no column is called. */
+  /** Whether rows begin with their IDs: the list has `$rowID`, which is not a column. */
   hasRowIds: boolean
-  /** The other columns; undefined: all. */
+  /** The columns in the list; undefined: all. */
   columns: readonly string[] | undefined
 }>
 
@@ -25,22 +25,22 @@ export function wantedCells(columns: readonly string[] | undefined): WantedCells
 
 const ROW_ID = '$rowID'
 
-/** The columns of rows with IDs, as CSV has them. */
+/** The schema of rows with IDs, for CSV. */
 export function withRowIds({ columns }: TableSchema): TableSchema {
   return { columns: [{ id: ROW_ID, displayName: ROW_ID, type: { kind: 'string' } }, ...columns] }
 }
 
-/** One JSON object per line, in the order of its cells. */
+/** One JSON object per line, in cell order. */
 export const NDJSON_ROWS: RowsWriter = { start: '', line: (text) => `{${text}}\n` }
 
 export type CsvDelimiter = ',' | '\t'
 
-/** RFC 4180 with LF: the header has the IDs of the columns. A table without columns has empty lines. */
+/** RFC 4180 with LF; the header has the column IDs. A table without columns yields empty lines. */
 export function csvRows({ columns }: TableSchema, delimiter: CsvDelimiter = ','): RowsWriter {
   const places = new Map(columns.map(({ id }, place) => [id, place]))
   const record = (fields: readonly string[]): string => {
     const [only] = fields
-    // An empty last line would be none.
+    // An empty line would not count as a row.
     return fields.length === 1 && only === '' ? '""\n' : `${fields.join(delimiter)}\n`
   }
   return {
@@ -56,7 +56,7 @@ export function csvRows({ columns }: TableSchema, delimiter: CsvDelimiter = ',')
   }
 }
 
-/** A cell in CSV: its text; of a number, a boolean or an array, its token. */
+/** A cell in CSV: the text itself; for a number, a boolean or an array, the token. */
 export function csvField(token: string, delimiter: CsvDelimiter): string {
   if (!token.startsWith('"')) return quoted(token, delimiter)
   return quoted(token.includes('\\') ? String(JSON.parse(token)) : token.slice(1, -1), delimiter)
@@ -66,7 +66,7 @@ function quoted(field: string, delimiter: CsvDelimiter): string {
   return NEEDS_QUOTES[delimiter].test(field) ? `"${field.replaceAll('"', '""')}"` : field
 }
 
-/** White space, and a byte order mark at the beginning, are not kept by all readers unless they are in quotes. */
+/** White space, and a leading byte order mark, are kept by all readers only in quotes. */
 const NEEDS_QUOTES = {
   ',': /[",\r\n]|^[\s\ufeff]|\s$/,
   '\t': /["\t\r\n]|^[\s\ufeff]|\s$/,

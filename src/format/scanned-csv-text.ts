@@ -1,4 +1,4 @@
-// Writes the texts of rows that the byte scanner of CSV and TSV has kept: FORMAT.md section 5.
+// Writes the texts of rows found by the byte scanner of CSV and TSV. FORMAT.md section 5.
 import { BACKSLASH, QUOTE } from '../base/ascii.js'
 import { type Bytes, NO_BYTES, utf8 } from '../base/bytes.js'
 import { type ColumnSummary, SEEN } from '../schema/column-summary.js'
@@ -8,17 +8,17 @@ import { TextBuffer } from './text-buffer.js'
 
 const STORED_AS_TOKEN = SEEN.storedNumbers | SEEN.storedBooleans
 
-/** How JSON.stringify writes a byte inside a string; the others it leaves as they are. */
+/** The escape of a byte in a JSON string, as JSON.stringify writes it; empty: the byte itself. */
 const ESCAPED: readonly Bytes[] = Array.from({ length: BACKSLASH + 1 }, (_, byte) =>
   utf8(JSON.stringify(String.fromCharCode(byte)).slice(1, -1)),
 )
 
-/** The longest escape, as of a control character: a backslash, `u` and four digits. */
+/** The longest escape, of a control character: a backslash, `u` and four digits. */
 const ESCAPE_BYTES_MAX = 6
 
 const ESCAPED_QUOTE = 0x5c22
 
-/** Bytes are copied by two words of four. */
+/** A copy step is two words of four bytes. */
 const WORD_BYTES = 4
 const STEP_BYTES = 2 * WORD_BYTES
 
@@ -26,9 +26,9 @@ const STEP_BYTES = 2 * WORD_BYTES
 export class CsvRowWriter {
   readonly #rows: CsvByteScanner
   readonly #source: DataView
-  /** Where the last step of the source may begin; the length of a view is slow to read. */
+  /** The last position for a copy step of the source. Cached: the length of a view is slow to read. */
   readonly #sourceLast: number
-  /** By column `,"key":"`, or `,"key":` when its cells are stored as tokens; and where each begins. */
+  /** Per column: `,"key":"`, or `,"key":` if its cells are stored as tokens; and the beginning of each. */
   readonly #prefixes: DataView
   readonly #prefixesLast: number
   readonly #prefixFrom: Int32Array
@@ -36,7 +36,7 @@ export class CsvRowWriter {
   readonly #prefixesBytes: number
   readonly #hasEscapes: boolean
 
-  /** @param columns - What is known of all rows since the scanner's `clear`, in the order of its header. */
+  /** @param columns - The summaries of all rows since the scanner's `clear`, in header order. */
   constructor(rows: CsvByteScanner, columns: readonly ColumnSummary[]) {
     this.#rows = rows
     this.#source = viewOf(rows.bytes)
@@ -69,7 +69,7 @@ export class CsvRowWriter {
     let at = start
     for (let cell = first; cell < end; cell++) {
       const column = columnOf[cell] ?? 0
-      const prefix = (prefixFrom[column] ?? 0) + (cell === first ? 1 : 0) // No comma before the first.
+      const prefix = (prefixFrom[column] ?? 0) + (cell === first ? 1 : 0) // No comma before the first cell.
       at = copyBytes(target, at, prefixes, this.#prefixesLast, prefix, prefixFrom[column + 1] ?? 0)
       const inFrom = from[cell] ?? 0
       const inTo = to[cell] ?? 0
@@ -81,7 +81,7 @@ export class CsvRowWriter {
     writer.extend(at - start)
   }
 
-  /** How long the text of cells is at most, with the rest of a step: they are one after the other in the source. */
+  /** Upper bound of the text length of consecutive cells, including the rest of a copy step. */
   #bytesMax(first: number, end: number): number {
     if (first === end) return STEP_BYTES
     const { from, to, mark } = this.#rows
@@ -101,10 +101,10 @@ function viewOf({ buffer, byteOffset, length }: Bytes): DataView {
 }
 
 /**
- * Copies bytes by words, which is three times as fast as one by one: up to seven more bytes than asked for
- * are written, and are to be overwritten.
- * @param last - Where the last step of the source may begin.
- * @returns where the copy ends
+ * Copies bytes by words, which is three times as fast as byte by byte. Writes up to seven extra bytes, to be
+ * overwritten.
+ * @param last - The last position for a copy step of the source.
+ * @returns the end of the copy
  */
 function copyBytes(
   target: DataView,
@@ -128,7 +128,7 @@ function copyBytes(
   return end
 }
 
-/** Copies the inside of a field as that of a JSON string; a quote stands twice in the field. */
+/** Copies the content of a field as the content of a JSON string. Quotes in the field are doubled. */
 function copyEscaped(
   target: DataView,
   start: number,

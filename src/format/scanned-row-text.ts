@@ -1,10 +1,10 @@
-// Writes the text of a row that the byte scanner found: FORMAT.md section 5.
+// Writes the text of a row found by the byte scanner. FORMAT.md section 5.
 import { BACKSLASH, COLON, COMMA, QUOTE, SPACE } from '../base/ascii.js'
 import { ELEMENT, FORM } from '../schema/json-byte-values.js'
 import { CELL, type JsonByteScanner } from '../schema/scan-json-bytes.js'
 import type { TextBuffer } from './text-buffer.js'
 
-/** Appends the scanner's row: as it was sent if it is compact, else cell by cell. */
+/** Appends the scanner's row: unchanged if it is compact, otherwise cell by cell. */
 export function writeRowText(writer: TextBuffer, row: JsonByteScanner): void {
   const { bytes } = row
   if (row.isCompact) {
@@ -28,7 +28,7 @@ export function writeRowText(writer: TextBuffer, row: JsonByteScanner): void {
   }
 }
 
-/** An array without the white space between its elements. */
+/** Writes an array without white space between its elements. */
 function writeCompact(writer: TextBuffer, bytes: Uint8Array, from: number, to: number): void {
   let copied = from
   for (let at = from; at < to; at++) {

@@ -1,12 +1,12 @@
-// The schema of a table as its record has it: the columns, and what their IDs were before (FORMAT.md, section 4).
+// The stored schema of a table: its columns, and the past of their IDs (FORMAT.md, section 4).
 import type { TableSchema } from '../schema/column-kind.js'
 import { readSpans } from './row-text.js'
 
-/** Columns that a table had, and whose cells its rows may still have. */
+/** Dropped columns of a table, whose cells its rows may still have. */
 export type ColumnPast = Readonly<{
-  /** IDs of columns that were dropped: no cell of theirs is shown. */
+  /** IDs of dropped columns: their cells are hidden. */
   dropped: ReadonlySet<string>
-  /** Columns that have the ID of a dropped one: cells of rows that were last written before this version are not theirs. */
+  /** Columns that reuse the ID of a dropped one: in rows last written before this version, their cells are hidden. */
   since: ReadonlyMap<string, number>
 }>
 
@@ -29,8 +29,8 @@ export function parseSchemaText(
 }
 
 /**
- * What is known of the past of columns after a change of the schema of rows that stay.
- * @param version - That the change makes.
+ * The past of the columns after a change of the schema that keeps the rows.
+ * @param version - The version that the change makes.
  */
 export function nextPast(
   past: ColumnPast | null,
@@ -51,7 +51,7 @@ export function nextPast(
 }
 
 /**
- * The text of a row without the cells of columns that were dropped after it was written. The same string if it has none.
+ * A row text without the cells of columns dropped after it was written. The same string if there are none.
  * @param version - When the row was last written.
  */
 export function hideDropped(text: string, past: ColumnPast | null, version: number): string {

@@ -1,5 +1,5 @@
-// The object of a file: its bytes in leaves, each with a checksum, so that any range can be checked alone.
-// FORMAT.md section 10.
+// The object of a file: its bytes in leaves, each with a checksum, so that any range can be verified alone. FORMAT.md
+// section 10.
 //
 //     sealed := leaf*
 //     leaf   := u8[1..65536] crc:u32        // all but the last have 65,536 bytes
@@ -15,12 +15,12 @@ export const LEAF_BYTES = 65_536
 const CRC_BYTES = 4
 const SEALED_LEAF_BYTES = LEAF_BYTES + CRC_BYTES
 
-/** Length of the object of a file with this many bytes. */
+/** The size of the object for a file of this many bytes. */
 export function sealedBytes(bytes: number): number {
   return bytes + CRC_BYTES * Math.ceil(bytes / LEAF_BYTES)
 }
 
-/** Where in the object the leaves are that hold a range of the bytes. */
+/** The range of the object with the leaves for a range of the file. */
 export function sealedRange({ start, limit }: ByteRange, bytes: number): ByteRange {
   const first = Math.floor(start / LEAF_BYTES)
   const end = Math.ceil(limit / LEAF_BYTES)
@@ -31,7 +31,7 @@ export function sealedRange({ start, limit }: ByteRange, bytes: number): ByteRan
   }
 }
 
-/** The bytes of the object for content that comes in pieces. */
+/** The bytes of the object for content in pieces. */
 export async function* seal(
   object: ObjectId,
   pieces: AsyncIterable<Bytes>,
@@ -60,11 +60,11 @@ export async function* seal(
   if (length > 0) yield end()
 }
 
-/** A leaf that was checked: as it is stored, and the bytes of the content in it. */
+/** A verified leaf: its stored bytes, and the content in them. */
 export type Leaf = Readonly<{ stored: Bytes; bytes: Bytes }>
 
 /**
- * Checks the leaves of an object, from a leaf on.
+ * Verifies the leaves of an object, starting with `first`.
  * @param first - The number of the first leaf.
  * @throws {StoreError} DATA_CORRUPT
  */
@@ -91,7 +91,7 @@ function storedCrc(leaf: Bytes): number {
   return new DataView(leaf.buffer, leaf.byteOffset).getUint32(leaf.length - CRC_BYTES)
 }
 
-/** The same bytes in runs of one length; the last one may be shorter. */
+/** The same bytes in runs of equal length; the last run may be shorter. */
 async function* cutIntoRuns(
   length: number,
   pieces: AsyncIterable<Bytes>,

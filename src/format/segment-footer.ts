@@ -1,4 +1,4 @@
-// The footer of a segment: its ends, its sections, and where the frames are. FORMAT.md section 6.
+// The footer of a segment: trailer, directory, sections, and the places of frames. FORMAT.md section 6.
 
 import { type Bytes, readUint32, sameBytes } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
@@ -14,7 +14,7 @@ import {
 } from './segment-layout.js'
 
 export type FramePlace = Readonly<{
-  /** The CRC of the ID of the segment's object, see `objectIdCrc`. */
+  /** The crc of the ID of the segment's object: see `objectIdCrc`. */
   idCrc: number
   offset: number
   bytes: number
@@ -22,10 +22,10 @@ export type FramePlace = Readonly<{
   rowCount: number
 }>
 
-/** Where the frames of a segment are. */
+/** The places of a segment's frames. */
 export type FramePlaces = Readonly<{
   idCrc: number
-  /** For each frame its offset, its bytes and its first row. */
+  /** Per frame: its offset, its bytes and its first row. */
   numbers: readonly number[]
 }>
 
@@ -35,10 +35,10 @@ const INDEX_ENTRY_BYTES = 12
 export const CRC_BYTES = 4
 
 /**
- * Holds trailer and directory against their checksums, and the trailer against what the table says of the segment.
- * @param bytes - What `footerRange` names.
- * @param idCrc - Of the object, see `objectIdCrc`.
- * @returns where the entries of the directory begin, one after the other, for `sectionAt`.
+ * Verifies the checksums of trailer and directory, and the trailer against the table's reference.
+ * @param bytes - The bytes of `footerRange`.
+ * @param idCrc - The result of `objectIdCrc`.
+ * @returns the beginnings of the directory's entries, for `sectionAt`.
  * @throws {StoreError} DATA_CORRUPT
  */
 export function readDirectoryEntries(
@@ -71,7 +71,7 @@ export function readDirectoryEntries(
   return entries
 }
 
-/** The section of an entry, checked against its checksum. Its number is the byte at the entry. */
+/** The section of an entry, with a verified checksum. Its number is the byte at the entry. */
 export function sectionAt(ref: SegmentRef, idCrc: number, bytes: Bytes, entry: number): Bytes {
   const number = bytes[entry] ?? 0
   const offset = readUint32(bytes, entry + 1)
@@ -84,7 +84,7 @@ export function sectionAt(ref: SegmentRef, idCrc: number, bytes: Bytes, entry: n
   return section
 }
 
-/** @param index - The section of the frame index, if there is one. */
+/** @param index - The section of the frame index; undefined: missing. */
 export function decodeFrameIndex(
   ref: SegmentRef,
   idCrc: number,
@@ -98,7 +98,7 @@ export function decodeFrameIndex(
   return { idCrc, numbers }
 }
 
-/** Index of the frame that holds a row: the last that does not begin after it. */
+/** The index of the frame with a row: the last frame that does not begin after it. */
 export function findFrameIndex({ numbers }: FramePlaces, row: number): number {
   let low = 0
   let high = numbers.length / PLACE_NUMBERS - 1
@@ -110,7 +110,7 @@ export function findFrameIndex({ numbers }: FramePlaces, row: number): number {
   return low
 }
 
-/** undefined: the segment has no such frame. */
+/** undefined: there is no such frame. */
 export function framePlaceAt(
   ref: SegmentRef,
   { idCrc, numbers }: FramePlaces,
@@ -124,7 +124,7 @@ export function framePlaceAt(
   return { idCrc, offset, bytes, firstRow, rowCount: (numbers[at + 5] ?? ref.rowCount) - firstRow }
 }
 
-/** All of them. */
+/** The places of all frames. */
 export function listFramePlaces(ref: SegmentRef, places: FramePlaces): FramePlace[] {
   const frames: FramePlace[] = []
   for (;;) {
@@ -135,7 +135,7 @@ export function listFramePlaces(ref: SegmentRef, places: FramePlaces): FramePlac
 }
 
 /**
- * Holds a stored frame, header to crc, against its checksum and its place in the index.
+ * Verifies a stored frame, from header to crc, against its checksum and its index entry.
  * @throws {StoreError} DATA_CORRUPT
  */
 export function checkFrame(ref: SegmentRef, place: FramePlace, bytes: Bytes): void {
@@ -154,7 +154,7 @@ export function checkFrame(ref: SegmentRef, place: FramePlace, bytes: Bytes): vo
   }
 }
 
-/** How many bytes of rows a frame says it has. */
+/** The number of row bytes according to a frame's header. */
 export function rawBytesOf(frame: Bytes): number {
   return readUint32(frame, 3)
 }

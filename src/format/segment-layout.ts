@@ -1,4 +1,4 @@
-// Where everything is in a segment. FORMAT.md section 6. Written to disk: never change a number.
+// The layout of a segment. FORMAT.md section 6. Written to disk: never change a number.
 //
 //     header    "RSSG" 1 0 0 0
 //     frame     codec │ rowCount │ rawBytes │ storedBytes │ stored … │ crc          one for about 64 rows
@@ -21,7 +21,7 @@ export const SEGMENT_HEADER: Bytes = concatBytes([
 export const TRAILER_MAGIC: Bytes = utf8('GSSR')
 export const TRAILER_BYTES = 16
 export const FRAME_HEADER_BYTES = 11
-/** Where the text of a row of a frame ends. */
+/** Bytes of the end of a row text in a frame. */
 export const END_BYTES = 4
 export const DIRECTORY_ENTRY_BYTES = 9
 
@@ -37,6 +37,6 @@ export const SECTION = Object.freeze({
   valueFilters: 8,
 })
 
-/** Stands for the position of the directory in its crc; no frame begins there. */
+/** The place of the directory in its crc; no frame begins there. */
 export const DIRECTORY_PLACE = 0xfffffffe
 export const TRAILER_PLACE = 0xffffffff

@@ -1,5 +1,5 @@
-// Reads a segment piece by piece: the footer once, then single frames. FORMAT.md section 6.
-// A piece that fails its crc, or does not fit the rest, is DATA_CORRUPT and never served.
+// Reads a segment in parts: the footer once, then single frames. FORMAT.md section 6. A part that fails its crc, or
+// does not fit the rest, is DATA_CORRUPT and never served.
 
 import { type Awaitable, chain } from '../base/awaitable.js'
 import { type Bytes, NO_BYTES } from '../base/bytes.js'
@@ -30,20 +30,20 @@ import { FRAME_HEADER_BYTES, SECTION, TRAILER_BYTES } from './segment-layout.js'
 export type SegmentFooter = Readonly<{
   rowCount: number
   frames: readonly FramePlace[]
-  /** The same as numbers. */
+  /** The same places, as numbers. */
   places: FramePlaces
-  /** Index of the frame that holds a row: the last that does not begin after it. */
+  /** The index of the frame with a row: the last frame that does not begin after it. */
   frameOf(row: number): number
-  /** Memory that it takes in the cache, estimated. */
+  /** Estimated memory in the cache. */
   bytes: number
   columns: readonly ColumnSummary[]
-  /** The section as it is stored: runs are made of it only when they are wanted. */
+  /** The stored section of claims. It is decoded on demand. */
   claims: Bytes
-  /** The IDs of the files that its rows name, as they are stored; null: none; no bytes: too many to list. */
+  /** The stored IDs of files that its rows name; null: none; no bytes: too many to list. */
   files: Bytes | null
-  /** The version of each row, of a compaction; null: all have that of their extent. */
+  /** Only for a compaction: the version of each row; null: all rows have their extent's. */
   versionOf: ((row: number) => number) | null
-  /** Which rows are deleted, of a compaction; null: none. */
+  /** Only for a compaction: the deleted rows; null: none. */
   isDeleted: ((row: number) => boolean) | null
 }>
 
@@ -52,11 +52,11 @@ export function footerRange(ref: SegmentRef): ByteRange {
   return { start: ref.objectBytes - TRAILER_BYTES - ref.footerBytes, limit: ref.objectBytes }
 }
 
-/** Memory of a footer beside its bytes, and the growth of its lists when they are decoded. */
+/** Estimated memory of a footer besides its bytes and its decoded lists. */
 const FOOTER_BYTES = 1_024
 const DECODED_BYTES_MAX = 6
 
-/** @param bytes - What `footerRange` names. */
+/** @param bytes - The bytes of `footerRange`. */
 export function decodeFooter(ref: SegmentRef, bytes: Bytes): SegmentFooter {
   const idCrc = objectIdCrc(ref.object)
   const entries = readDirectoryEntries(ref, idCrc, bytes)
@@ -66,9 +66,9 @@ export function decodeFooter(ref: SegmentRef, bytes: Bytes): SegmentFooter {
   for (const at of entries) {
     const section = sectionAt(ref, idCrc, bytes, at)
     if (isOfValues(bytes[at])) keptBytes -= section.length
-    else sections.set(bytes[at], hasValues ? section.slice() : section) // So that those of values are not kept.
+    else sections.set(bytes[at], hasValues ? section.slice() : section) // A copy, so that the sections of values are not kept in memory.
   }
-  let columns: readonly ColumnSummary[] | undefined // Only imports want them, so reads do not decode them.
+  let columns: readonly ColumnSummary[] | undefined // Decoded on demand: only imports need them.
   let frames: readonly FramePlace[] | undefined
   const places = decodeFrameIndex(ref, idCrc, sections.get(SECTION.frameIndex))
   return {
@@ -91,7 +91,7 @@ export function decodeFooter(ref: SegmentRef, bytes: Bytes): SegmentFooter {
   }
 }
 
-/** Sections that are decoded by `decodeSegmentValues`. They are large, and most readers do not need them. */
+/** Whether `decodeSegmentValues` decodes a section. These sections are large, and most readers do not need them. */
 function isOfValues(section: number | undefined): boolean {
   return section === SECTION.columnValues || section === SECTION.valueFilters
 }
@@ -116,12 +116,12 @@ function deletedReader(ref: SegmentRef, bytes: Bytes | undefined): SegmentFooter
   return (row) => ((bytes[row >> 3] ?? 0) & (1 << (row & 7))) !== 0
 }
 
-/** The rows of a frame, which are cut out when they are asked for. */
+/** The rows of a frame, decoded on demand. */
 export class Frame {
   readonly rowCount: number
-  /** The texts of the rows, one after the other. */
+  /** The concatenated texts of the rows. */
   readonly texts: Bytes
-  /** Where each ends; it stands right before them. */
+  /** The ends of the texts, stored right before them. */
   readonly #ends: DataView
 
   constructor(rowCount: number, ends: DataView, texts: Bytes) {
@@ -130,12 +130,12 @@ export class Frame {
     this.texts = texts
   }
 
-  /** Memory that it takes in the cache. */
+  /** Memory in the cache. */
   get bytes(): number {
     return 4 * this.rowCount + this.texts.length
   }
 
-  /** The same in memory that holds nothing else, and is no larger. */
+  /** A copy in memory of exactly its size, shared with nothing else. */
   alone(): Frame {
     const { byteOffset, byteLength } = this.#ends
     const raw = new Uint8Array(
@@ -147,7 +147,7 @@ export class Frame {
     return new Frame(this.rowCount, ends, raw.subarray(byteLength))
   }
 
-  /** Where the text of a row ends in `texts`; it starts where the one before ends, the first at 0. */
+  /** The end of a row's text in `texts`; it starts at the end of the previous one, the first at 0. */
   endOf(row: number): number {
     return row < 0 ? 0 : this.#ends.getUint32(4 * row)
   }
@@ -156,12 +156,12 @@ export class Frame {
     return sliceText(this.texts, this.endOf(row - 1), this.endOf(row))
   }
 
-  /** Many at once, from `start` to `limit` (not included). */
+  /** The texts of the rows from `start` to `limit` (exclusive). */
   rowTexts(start: number, limit: number): string[] {
     const first = this.endOf(start - 1)
     const last = this.endOf(limit - 1)
     const whole = sliceText(this.texts, first, last)
-    const ascii = whole.length === last - first // Then byte offsets are string offsets.
+    const ascii = whole.length === last - first // Byte offsets are then string offsets.
     const texts: string[] = []
     for (let row = start; row < limit; row++) {
       const text = ascii
@@ -174,10 +174,10 @@ export class Frame {
 }
 
 /**
- * A promise only if the frame is compressed, and large or broken. One that was compressed stands in `memory` or in memory
- * of its own, which may be larger, any other in that of `bytes`.
- * @param bytes - The frame, header to crc.
- * @param memory - May receive the rows of a compressed frame, if it has room for them.
+ * A promise only if the frame is compressed, and large or damaged. A compressed frame is decoded into `memory` or new
+ * memory, which may be larger; any other is a view of `bytes`.
+ * @param bytes - The frame, from header to crc.
+ * @param memory - May receive the rows of a compressed frame if it is large enough.
  * @throws {StoreError} DATA_CORRUPT; FORMAT_UNKNOWN if this runtime cannot decompress it.
  */
 export function decodeFrame(
@@ -196,7 +196,7 @@ export function decodeFrame(
   return chain(raw, (texts) => openFrame(ref, place, texts))
 }
 
-/** How many bytes of rows a stored frame says it has: good for planning, as its checksum was not looked at. */
+/** The unverified number of row bytes in a stored frame, for planning. */
 export function claimedBytes(bytes: Bytes): number {
   return bytes.length < FRAME_HEADER_BYTES ? 0 : rawBytesOf(bytes)
 }
@@ -211,7 +211,7 @@ function openFrame(ref: SegmentRef, { rowCount, offset }: FramePlace, raw: Bytes
   return new Frame(rowCount, ends, texts)
 }
 
-/** Whether each row ends at or after the one before, and the last with the texts. */
+/** Whether the ends of rows are ascending, and the last one is the end of the texts. */
 function isAscending(ends: DataView, textBytes: number): boolean {
   let before = 0
   for (let at = 0; at < ends.byteLength; at += 4) {

@@ -1,7 +1,7 @@
-// Reads one row of a segment: the place of its frame from the footer, and its text from the frame. FORMAT.md section 6.
+// Reads one row of a segment: finds its frame by the footer, and its text in the frame. FORMAT.md section 6.
 //
-// Invariant: the served text and everything that led to it passed its crc. Other sections of the footer are not read
-// here: their readers check them (segment-reader), and verification checks all of them.
+// Invariant: the served text, and all data used to find it, passed their crc. Other sections of the footer are checked
+// by their readers (segment-reader), and all by verification.
 
 import { type Bytes, readUint32 } from '../base/bytes.js'
 import { sliceText } from '../base/platform.js'
@@ -22,7 +22,7 @@ import {
 import { FRAME_HEADER_BYTES, SECTION } from './segment-layout.js'
 
 /**
- * @param bytes - What `footerRange` names. Nothing of it is kept.
+ * @param bytes - The bytes of `footerRange`. They are not kept.
  * @throws {StoreError} DATA_CORRUPT
  */
 export function decodeFramePlaces(ref: SegmentRef, bytes: Bytes): FramePlaces {
@@ -35,8 +35,8 @@ export function decodeFramePlaces(ref: SegmentRef, bytes: Bytes): FramePlaces {
 }
 
 /**
- * The text of row `row` of a frame, counted from its first; null if the frame is compressed.
- * @param bytes - The frame, header to crc.
+ * The text of row `row` of a frame, counted from 0; null if the frame is compressed.
+ * @param bytes - The frame, from header to crc.
  * @throws {StoreError} DATA_CORRUPT
  */
 export function readRowText(

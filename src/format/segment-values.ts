@@ -1,4 +1,4 @@
-// Reads what a segment knows of the values of its columns: sections 7 and 8 of its footer. FORMAT.md, section 6.
+// Decodes the column values of a segment: sections 7 and 8 of its footer. FORMAT.md, section 6.
 import { type Bytes, utf8 } from '../base/bytes.js'
 import { byteText } from '../base/platform.js'
 import { ByteReader } from './byte-reader.js'
@@ -10,27 +10,27 @@ import { corrupt, readDirectoryEntries, sectionAt } from './segment-footer.js'
 import { SECTION } from './segment-layout.js'
 import { isFilter, mayContain } from './value-filter.js'
 
-/** What is known of a column. */
+/** The recorded values of a column. */
 export type KnownColumn = Readonly<{
   hasEmpty: boolean
   hasFilled: boolean
-  /** Of the values, all numbers or all texts: bytes of a token, or the first bytes of a text. */
+  /** Bounds of the values, if all are numbers or all are texts: bytes of a token, or the first bytes of a text. */
   bounds: Readonly<{
     isNumber: boolean
     least: Bytes
     greatest: Bytes
-    /** Greater texts may begin with `greatest`. */
+    /** Whether greater texts may begin with `greatest`. */
     isCut: boolean
   }> | null
   filter: Bytes | null
 }>
 
-/** The ID of a column as it stands in row texts, with its colon, a character for each byte. */
+/** The key of a column in row texts, with its colon, one character per byte. */
 export function columnKey(id: string): string {
   return byteText(utf8(`${renderKey(id)}:`))
 }
 
-/** What a segment knows of its values. */
+/** The recorded column values of a segment. */
 export class SegmentValues {
   /** Estimated memory. */
   readonly bytes: number
@@ -46,12 +46,12 @@ export class SegmentValues {
     return this.columnOfKey(columnKey(id))
   }
 
-  /** @param key - As `columnKey`. */
+  /** @param key - The result of `columnKey`. */
   columnOfKey(key: string): KnownColumn | undefined {
     return this.#columns.get(key)
   }
 
-  /** Whether a cell of a column, or an element of one, may have a value of this hash: see `hashOfToken`. */
+  /** Whether a cell of a column, or an array element, may have a value with this hash: see `hashOfToken`. */
   mayContain(id: string, hash: number): boolean {
     const column = this.column(id)
     if (column === undefined) return false
@@ -59,12 +59,12 @@ export class SegmentValues {
   }
 }
 
-/** Memory of a column beside its bytes, and that of the whole, estimated. */
+/** Estimated memory per column besides its bytes, and for the whole. */
 const COLUMN_BYTES = 400
 
 /**
- * @param bytes - What `footerRange` names. Nothing of it is kept.
- * @returns null: nothing is known.
+ * @param bytes - The bytes of `footerRange`. They are not kept.
+ * @returns null: no values were recorded.
  * @throws {StoreError} DATA_CORRUPT
  */
 export function decodeSegmentValues(ref: SegmentRef, bytes: Bytes): SegmentValues | null {

@@ -39,54 +39,54 @@ import {
 import { TextBuffer } from './text-buffer.js'
 
 /**
- * Rows, and bytes, at which a frame is full: each costs some 20 µs to compress and as much to
- * read, whatever it holds, and a few kilobytes more to read for one row cost next to nothing.
+ * Rows and bytes at which a frame is full. Each frame takes about 20 µs to compress and to read, whatever its size, and
+ * a few more kilobytes to read for one row cost almost nothing.
  */
 const FRAME_ROWS_FULL = 64
 const FRAME_TEXT_BYTES_FULL = 16 * 1024
-/** Most rows of a frame, and most bytes of text if it has more than one. */
+/** Most rows of a frame, and most bytes of text in a frame of more than one row. */
 const FRAME_ROWS_MAX = 1_024
 const FRAME_TEXT_BYTES_MAX = 256 * 1024
 
 /**
- * Rows of a segment are short if those of its first frame have fewer bytes than this, on average. As they are, they
- * would take more space than in a database (PERFORMANCE.md, P36).
+ * A segment has short rows if those of its first frame average fewer bytes than this. Uncompressed, they would take
+ * more space than in a database (PERFORMANCE.md, P36).
  */
 const SHORT_ROW_BYTES = 128
 
-/** File IDs that a segment lists: one that names more has to be read to know them. */
+/** Most file IDs that a segment lists; one that names more must be read to find them. */
 const FILES_LISTED_MAX = 16_384
 
 export type BuiltSegment = Readonly<{
   bytes: Bytes
   footerBytes: number
-  /** The codecs of its frames, a bit for each, see `codecBit`. */
+  /** The codecs of its frames, one bit per codec, see `codecBit`. */
   codecs: number
-  /** The files that its rows name. */
+  /** The files named by its rows. */
   files: FileIds
-  /** Memory that nobody needs any more once the bytes are stored: theirs, and what they were made in. */
+  /** Buffers that are free once the bytes are stored: the bytes themselves, and working memory. */
   used: readonly Bytes[]
 }>
 
-/** Gives a buffer. Its content does not matter. */
+/** Returns a buffer with arbitrary content. */
 type TakeBuffer = (bytes: number) => Uint8Array<ArrayBuffer>
 
 /** A frame that is being compressed. */
 type PackingFrame = Readonly<{ rowCount: number; rawBytes: number; packed: Promise<StoredFrame> }>
 
-/** Room for compressed frames to begin with, as a share of what they are made of. */
+/** Initial room for compressed frames, as a share of their raw size. */
 const PACKED_BYTES_FIRST = 0.5
 
-/** Builds the bytes of a segment row by row; frames are compressed as soon as they are full, while rows go on coming. */
+/** Builds the bytes of a segment row by row. Full frames are compressed while further rows are added. */
 export class SegmentBuilder {
   readonly #idCrc: number
   readonly #compressions: CompressionByRows
-  /** null: it depends on the first frame. */
+  /** null: decided by the first frame. */
   #compression: Compression | null
   readonly #takeBuffer: TakeBuffer
-  /** The segment; only the raw bytes of its frames if they are being compressed. */
+  /** The segment; if frames are being compressed, only their raw bytes. */
   #writer: TextBuffer
-  /** Bytes of a frame before its raw ones. */
+  /** Bytes of a frame before its raw bytes. */
   readonly #headerBytes: number
   readonly #packing: PackingFrame[] = []
   #codecs = 0
@@ -94,26 +94,26 @@ export class SegmentBuilder {
   readonly #files = new FileIds(FILES_LISTED_MAX)
   readonly #values: ColumnValuesBuilder | null
   /**
-   * Where the frame that is being built begins, and where its texts do: in between is room for its header and
-   * for the ends of as many rows as the last frame had. There are none before its first row.
+   * The beginning of the current frame, and of its texts. Between them is room for its header and as many row ends as
+   * in the last frame. Set by its first row.
    */
   #frameFrom = 0
   #textsFrom = 0
   #rowsBefore = FRAME_ROWS_FULL
-  /** Where the texts of its rows end, counted from their beginning. */
+  /** The ends of the texts of its rows, from the first text. */
   readonly #ends = new Uint32Array(FRAME_ROWS_MAX)
-  /** By row, whether its values were noted where they came from. */
+  /** Per row, whether its values were already recorded by the scanner. */
   readonly #areNoted: Uint8Array
   #frameRows = 0
-  /** Rows of frames that are full, and of those that are in the segment. */
+  /** Number of rows in full frames, and in frames already written to the segment. */
   #endedRows = 0
   #firstRow = 0
 
   /**
-   * @param object - The id that the segment will be stored under: its checksums are bound to it.
-   * @param bytesFirst - Room to begin with; a larger buffer is made when it does not hold the segment.
-   * @param takeBuffer - Gives a buffer of at least the bytes asked for.
-   * @param notesValues - Whether the footer says what the values of the columns are, or of which, by their IDs.
+   * @param object - The object ID of the segment, which its checksums cover.
+   * @param bytesFirst - Initial size of the buffer, which grows if necessary.
+   * @param takeBuffer - Returns a buffer of at least the given size.
+   * @param notesValues - Whether the footer records column values, or the IDs of the columns to record.
    */
   constructor(
     object: ObjectId,
@@ -146,9 +146,9 @@ export class SegmentBuilder {
   }
 
   /**
-   * Adds the next row, whose text `write` appends. A frame ends with the 64th row or a later one, when it has 16 KiB
-   * of text or 1,024 rows; and before the row with which it would have more than 256 KiB.
-   * @param scanned - The scanner that stands at the row, if it does.
+   * Adds the next row; `write` appends its text. A frame ends once it has 64 rows and 16 KiB of text, or 1,024 rows;
+   * and before a row with which it would exceed 256 KiB.
+   * @param scanned - The scanner whose current row it is, if there is one.
    */
   addRow(write: (texts: TextBuffer) => void, scanned?: JsonByteScanner): void {
     if (this.#isFrameFull) this.#endFrame()
@@ -192,8 +192,8 @@ export class SegmentBuilder {
 
   /**
    * The whole segment of a compaction.
-   * @param versions - One for each row.
-   * @param deleted - A bit for each row; null: none is deleted.
+   * @param versions - One per row.
+   * @param deleted - One bit per row; null: none is deleted.
    */
   finishCompaction(versions: readonly number[], deleted: Bytes | null): Promise<BuiltSegment> {
     invariant(versions.length === this.rowCount, 'each row has a version')
@@ -222,9 +222,9 @@ export class SegmentBuilder {
     return { bytes, footerBytes, codecs: this.#codecs, files: this.#files, used }
   }
 
-  /** The buffers, when the segment is not wanted any more. */
+  /** The free buffers of a segment that is discarded. */
   abandon(): readonly Bytes[] {
-    // The compressor may still read the bytes that it was given.
+    // The compressor may still read its input.
     return this.#packing.length > 0 ? [] : [this.#writer.finish()]
   }
 
@@ -255,7 +255,7 @@ export class SegmentBuilder {
       setFrameHeader(view, this.#frameFrom, frame, rawBytes)
       this.#sealFrame(this.#frameFrom, rowCount)
     } else {
-      // The writer may move on to a larger buffer; nothing changes these bytes in the old one.
+      // The writer may switch to a larger buffer; these bytes in the old one do not change.
       const packed = packFrame(this.#compression, writer.written(rawFrom))
       this.#packing.push({ rowCount, rawBytes, packed })
     }
@@ -264,7 +264,7 @@ export class SegmentBuilder {
     this.#frameRows = 0
   }
 
-  /** Puts the compressed frames into a segment. @returns what they were made of. */
+  /** Writes the compressed frames into a segment. @returns the buffer with their raw bytes. */
   async #writePacked(): Promise<Bytes> {
     const raw = this.#writer.finish()
     const writer = new TextBuffer(this.#takeBuffer(Math.ceil(PACKED_BYTES_FIRST * raw.length)))
@@ -309,10 +309,10 @@ export function setFrameHeader(
   view.setUint32(at + 7, storedBytes)
 }
 
-/** Sections of a footer by their numbers. */
+/** Sections of a footer by number. */
 export type Sections = readonly (readonly [number: number, bytes: Bytes])[]
 
-/** Ends a segment with its footer and its trailer. @returns the bytes of the footer */
+/** Writes the footer and the trailer. @returns the size of the footer */
 export function writeEnd(
   writer: TextBuffer,
   idCrc: number,
@@ -328,7 +328,7 @@ export function writeEnd(
   return footerBytes
 }
 
-/** The directory comes first, so that its length is known from its first byte. */
+/** Writes the directory first, so that its length is known from its first byte. */
 function writeFooter(writer: TextBuffer, idCrc: number, sections: Sections): number {
   const start = writer.length
   const directory = new ByteWriter(32).u8(sections.length)

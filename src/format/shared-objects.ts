@@ -1,52 +1,52 @@
-// Objects that hold several segments, one after the other. FORMAT.md sections 4 and 6.
+// Objects that contain several consecutive segments. FORMAT.md sections 4 and 6.
 //
-// Invariant: a segment has an ID that nothing else has, whether it shares its object or not. Its checksums and all that
-// is remembered of it go by this ID; only what reads, copies, marks or deletes bytes goes by `storedIn`.
+// Invariant: a segment has a unique ID, whether or not it shares its object. Checksums and caches use this ID; only
+// code that reads, copies, marks or deletes bytes uses `storedIn`.
 import { type Bytes, toHex } from '../base/bytes.js'
 import type { ByteRange, ObjectId } from '../objects/objects.js'
 import type { ByteReader } from './byte-reader.js'
 import type { ByteWriter } from './byte-writer.js'
 import { counterOf, earlierId, incarnationOf } from './object-id.js'
 
-/** Where a segment is that shares its object. */
+/** The place of a segment in a shared object. */
 export type SharedPlace = Readonly<{ object: ObjectId; offset: number }>
 
-/** Bytes of a shared object, at most. */
+/** Most bytes of a shared object. */
 export const SHARED_OBJECT_BYTES_MAX = 4 * 1024 * 1024
 
-/** Bytes of the place of a segment behind what records say of it. */
+/** Bytes for the place of a segment in a record. */
 export const SHARED_BYTES = 8
 
 const BACK_MAX = 0xffffffff
 
-/** A segment, as far as its place is concerned. */
+/** The place of a segment. */
 type Placed = Readonly<{
-  /** Its own ID, which is that of its object unless it shares one. */
+  /** The segment's ID, which is its object's ID unless that is shared. */
   object: ObjectId
   shared?: SharedPlace
 }>
 
 export type PlacedInShared = Required<Placed>
 
-/** The object that has the bytes of a segment. */
+/** The object with the bytes of a segment. */
 export function storedIn({ object, shared }: Placed): ObjectId {
   return shared?.object ?? object
 }
 
-/** A range of a segment, as one of its object. */
+/** Translates a range of a segment to a range of its object. */
 export function rangeInObject({ shared }: Placed, range: ByteRange): ByteRange {
   if (shared === undefined) return range
   return { start: shared.offset + range.start, limit: shared.offset + range.limit }
 }
 
-/** Whether records can say that an object holds a segment: it is of the same incarnation, and was begun before. */
+/** Whether a record can express that an object contains a segment: it must be an earlier ID of the same incarnation. */
 export function mayShare(object: ObjectId, segment: ObjectId): boolean {
   const isOfSame = incarnationOf(object) === incarnationOf(segment)
   const back = counterOf(object) - counterOf(segment)
   return isOfSame && back >= 1 && back <= BACK_MAX
 }
 
-/** Whether records must say of some of the segments where they are in their objects. */
+/** Whether a segment shares its object, so that records need places. */
 export function someShare(segments: Iterable<Placed | null>): boolean {
   for (const segment of segments) if (segment?.shared !== undefined) return true
   return false
@@ -61,8 +61,8 @@ export function writeShared(writer: ByteWriter, segment: Placed | null): void {
 
 /**
  * Reads `shared`.
- * @param object - That of the record.
- * @returns null: the segment has this object alone
+ * @param object - The object in the record.
+ * @returns null: the segment fills this object
  * @throws {StoreError} DATA_CORRUPT
  */
 export function readShared(reader: ByteReader, object: Bytes): PlacedInShared | null {

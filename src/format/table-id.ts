@@ -2,7 +2,7 @@
 import { type Bytes, fromHex, toHex } from '../base/bytes.js'
 import type { TableKey } from './keys.js'
 
-/** The UUID text of a table's key. */
+/** The table ID of a table's key. */
 export function renderTableId(table: TableKey): string {
   const hex = toHex(table)
   const parts = [
@@ -17,7 +17,7 @@ export function renderTableId(table: TableKey): string {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-/** The key of a table ID; null for a text that is no UUID. */
+/** The key of a table ID; null: not a UUID. */
 export function parseTableId(text: string): TableKey | null {
   return UUID.test(text) ? fromHex(text.replaceAll('-', '')) : null
 }

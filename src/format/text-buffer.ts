@@ -1,33 +1,33 @@
-// The texts of the rows of a segment, as they come: a buffer that is written at its end, and in which what was written
-// may be moved, taken back and written over.
+// A buffer for the texts of a segment's rows. It is written at its end; written bytes may be moved, taken back and
+// overwritten.
 import type { Bytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { grownBytes } from './byte-writer.js'
 
-/** Bytes of UTF-8 to a UTF-16 unit. */
+/** Most UTF-8 bytes per UTF-16 unit. */
 const UTF8_BYTES_MAX = 3
 
-/** Bytes up to which a copy one by one is faster than a call of the runtime. */
+/** Up to this many bytes, a copy loop is faster than a call of the runtime. */
 const LOOP_BYTES_MAX = 32
 
 const encoder = new TextEncoder()
 
 /**
- * So much of a source is copied at once for a `part`: what is not needed yet stands behind the length. To move
- * bytes within one buffer takes two thirds of the time of copying each part from another, and makes no garbage.
+ * How much of a source `part` copies at once: bytes not needed yet are kept after the length. Moving bytes within a
+ * buffer takes two thirds of the time of copying each part from another, and makes no garbage.
  */
 const AHEAD_BYTES = 16 * 1024
 
 /**
- * Bytes `from` to `to` of a source, which were copied to `at`. They are there still, except before the length
- * and before `writtenTo`.
+ * Bytes `from` to `to` of a source, copied to `at`. They are still intact, except before the length and before
+ * `writtenTo`.
  */
 type Ahead = Readonly<{ source: Bytes; from: number; to: number; at: number }> & {
   writtenTo: number
 }
 
 /**
- * Rows of JSON are mostly copied from one source, part by part with gaps. So `part` copies ahead:
+ * JSON rows are mostly copied from one source, in parts with gaps. So `part` copies ahead:
  *
  *     source   ▒▒▒ part 1 ▒▒ gap ▒▒▒ part 2 ▒▒▒ …
  *     buffer   … written │ part 1, gap, part 2, …    up to AHEAD_BYTES of the source behind the length
@@ -39,7 +39,7 @@ export class TextBuffer {
   #length = 0
   #ahead: Ahead | null = null
 
-  /** @param start - How many bytes to begin with, or a buffer of the caller's to write into. */
+  /** @param start - Initial number of bytes, or a buffer of the caller. */
   constructor(start: number | Uint8Array<ArrayBuffer> = 64) {
     this.#bytes = typeof start === 'number' ? new Uint8Array(start) : start
     this.#view = new DataView(this.#bytes.buffer, this.#bytes.byteOffset, this.#bytes.byteLength)
@@ -69,7 +69,7 @@ export class TextBuffer {
     return this
   }
 
-  /** A part of other bytes, which stay as they are. Parts that follow each other closely are the quickest. */
+  /** Appends a part of other bytes, which must not change. Fast for parts close to each other. */
   part(source: Bytes, from: number, to: number): this {
     const at = this.#grow(to - from)
     if (to - from <= LOOP_BYTES_MAX) {
@@ -82,7 +82,7 @@ export class TextBuffer {
     return this
   }
 
-  /** Where a part of a source stands already, not before `at`; -1: nowhere. */
+  /** The place of an already copied part of a source, at or after `at`; -1: none. */
   #placeAhead(at: number, source: Bytes, from: number, to: number): number {
     const ahead = this.#ahead
     if (ahead === null || ahead.source !== source || from < ahead.from || to > ahead.to) return -1
@@ -90,7 +90,7 @@ export class TextBuffer {
     return place >= at && place >= ahead.writtenTo ? place : -1
   }
 
-  /** Copies a part of a source, and what follows it there as far as there is room. */
+  /** Copies a part of a source, and the bytes after it as far as there is room. */
   #copyAhead(at: number, source: Bytes, from: number, to: number): void {
     const room = this.#bytes.length - at
     const limit = Math.max(to, Math.min(source.length, from + Math.min(AHEAD_BYTES, room)))
@@ -99,30 +99,30 @@ export class TextBuffer {
   }
 
   /**
-   * Makes room for `count` bytes from `length` on: until the next call they may be written straight into the
-   * view that this gives. `extend` then says how many there are.
+   * Makes room for `count` bytes from `length` on. Until the next call, they may be written directly into the returned
+   * view; `extend` then sets how many were.
    */
   room(count: number): DataView {
-    this.#ahead = null // The caller may write over it.
+    this.#ahead = null // The caller may overwrite it.
     const length = this.#grow(count)
     this.#length = length
     return this.#view
   }
 
-  /** Counts in bytes that were written into the `room`. */
+  /** Appends bytes that were written into the `room`. */
   extend(count: number): this {
     invariant(this.#length + count <= this.#bytes.length, 'there was room for what was written')
     this.#length += count
     return this
   }
 
-  /** Leaves room for bytes that are to be written by the `view`. */
+  /** Leaves room for bytes to be written through the `view`. */
   skip(count: number): this {
     this.#grow(count)
     return this
   }
 
-  /** Moves the bytes from `from` on, up or down. */
+  /** Moves the bytes from `from` on by `by`. */
   move(from: number, by: number): this {
     invariant(from + by >= 0 && from <= this.#length, 'what was written stays in the buffer')
     const end = this.#length
@@ -132,12 +132,12 @@ export class TextBuffer {
     return this
   }
 
-  /** The bytes written so far, to be changed in place; valid until the next write. */
+  /** The bytes written so far, to change in place. Valid until the next write. */
   view(): DataView {
     return this.#view
   }
 
-  /** Takes back what was written from `length` on. */
+  /** Removes the bytes from `length` on. */
   truncate(length: number): this {
     invariant(length <= this.#length, 'only what was written is taken back')
     const ahead = this.#ahead
@@ -148,14 +148,14 @@ export class TextBuffer {
 
   /** UTF-8 without a count, encoded in place. */
   utf8(text: string): this {
-    this.#ahead = null // The encoder may write over it.
+    this.#ahead = null // The encoder may overwrite it.
     const at = this.#grow(UTF8_BYTES_MAX * text.length)
     const { written } = encoder.encodeInto(text, this.#bytes.subarray(at, this.#length))
     this.#length = at + written
     return this
   }
 
-  /** The bytes from `at` on, as they are now; valid until the next write. */
+  /** The bytes from `at` on. Valid until the next write. */
   written(at: number): Bytes {
     return this.#bytes.subarray(at, this.#length)
   }

@@ -1,8 +1,8 @@
-// The text of a string token with escapes, from its bytes: no string is made of it.
+// Unescapes the bytes of a string token, without making a string.
 import { BACKSLASH, LOWER_U } from '../base/ascii.js'
 import type { Bytes } from '../base/bytes.js'
 
-/** By the byte behind a backslash: the one that both stand for. Others stand for themselves. */
+/** By the byte after a backslash: the byte that both encode. Others stand for themselves. */
 const ESCAPED = Object.freeze(
   Object.fromEntries([...'bfnrt'].map((char, at) => [char.charCodeAt(0), [8, 12, 10, 13, 9][at]])),
 )
@@ -13,9 +13,9 @@ const UNICODE_ESCAPE_BYTES = 6
 const REPLACEMENT = 0xfffd
 
 /**
- * Writes the text of a token's bytes, from `from` to `to` (not included) without its quotes, in UTF-8. A lone surrogate
+ * Writes the text of a token in UTF-8. `from` to `to` (exclusive) are its bytes without quotes. A lone surrogate
  * becomes U+FFFD.
- * @param target - Of at least `to - from` bytes. @returns how many were written.
+ * @param target - At least `to - from` bytes. @returns the number of bytes written.
  */
 export function unescapeText(bytes: Bytes, from: number, to: number, target: Bytes): number {
   let length = 0
@@ -46,7 +46,7 @@ export function unescapeText(bytes: Bytes, from: number, to: number, target: Byt
   return length
 }
 
-/** The UTF-16 unit that an escape at `at` stands for; NaN: there is none. */
+/** The UTF-16 unit of the escape at `at`; NaN: there is none. */
 function unitAt(bytes: Bytes, at: number, to: number): number {
   if (at + UNICODE_ESCAPE_BYTES > to) return Number.NaN
   if (bytes[at] !== BACKSLASH || bytes[at + 1] !== LOWER_U) return Number.NaN
@@ -66,7 +66,7 @@ function isLow(unit: number): boolean {
   return unit >= 0xdc00 && unit < 0xe000
 }
 
-/** The bits of the first byte of a character, by how many follow it. */
+/** The high bits of a character's first byte, by the number of bytes after it. */
 const LEAD = Object.freeze([0, 0xc0, 0xe0, 0xf0])
 
 function putCode(target: Bytes, at: number, code: number): number {

@@ -1,47 +1,44 @@
-// A filter of values: says of a hash that it was surely not added, or perhaps. FORMAT.md, section 6.
+// A Bloom filter of values: whether a hash was certainly not added, or perhaps. FORMAT.md, section 6.
 //
-// Blocks of 256 bits, of which a hash sets four in one. A filter has room for all hashes that were added, and is halved
-// while it is sparse, as it is where many values are equal.
+// It has blocks of 256 bits; a hash sets four bits of one block. A filter is sized for all added hashes, and halved
+// while it is sparse, as with many equal values.
 import { type Bytes, putUint32, readUint32 } from '../base/bytes.js'
 
 const WORDS_OF_BLOCK = 8
 
-/** Blocks of a filter, at most. */
+/** Most blocks of a filter. */
 export const FILTER_BLOCKS_MAX = 2_048
 
-/**
- * A filter is halved only if at most this share of its bits is set afterwards: then one of 40 misses is taken for a
- * hit.
- */
+/** A filter is halved only if at most this share of bits is set afterwards: then 1 of 40 misses is a false hit. */
 const SET_SHARE_MAX = 0.4
 
-/** A filter with more of its bits set is not worth its bytes. */
+/** A filter with a greater share of bits set is not worth its size. */
 const SET_SHARE_DROPPED = 0.6
 
 const BIT_FACTOR = 0x2c1b_3c6d
 
-/** Hashes that are collected, to begin with, until a filter of the largest size is cheaper. */
+/** Initial room for collected hashes, until a filter of the largest size is cheaper. */
 const HASHES_FIRST = 256
 const HASHES_COLLECTED_MAX = 4_096
 
-/** Hashes at most: a column with more has no filter. */
+/** A column with more hashes has no filter. */
 const HASHES_MAX = 1_048_576
 
-/** Bits of a filter for each hash, before it is halved. */
+/** Bits per hash of a filter, before it is halved. */
 const BITS_OF_HASH = 10
 
-/** Hashes that were added last, by their lowest bits: columns with few values add each of them again and again. */
+/** Number of cached recent hashes, by their lowest bits: columns with few values add the same ones again and again. */
 const RECENT_HASHES = 256
 
 export class ValueFilterBuilder {
   readonly #recent = new Int32Array(RECENT_HASHES)
   #hashes = new Int32Array(HASHES_FIRST)
   #count = 0
-  /** A filter of the largest size, once there are too many hashes to collect them. */
+  /** A filter of the largest size, used once there are too many hashes to collect. */
   #words: Uint32Array | null = null
 
   constructor() {
-    this.#recent[0] = 1 // Not a hash of this place, as the zeros of the other places are not.
+    this.#recent[0] = 1 // A hash that does not belong at this place, like the zeros at the others.
   }
 
   get isEmpty(): boolean {
@@ -73,7 +70,7 @@ export class ValueFilterBuilder {
     setBits(this.#words, FILTER_BLOCKS_MAX, hash)
   }
 
-  /** The bytes of the filter, as small as is good; null: it has too many values. */
+  /** The bytes of the filter, as small as sensible; null: it has too many values. */
   finish(): Bytes | null {
     if (this.#count >= HASHES_MAX) return null
     const blocks = blocksFor(this.#count)
@@ -91,7 +88,7 @@ export class ValueFilterBuilder {
   }
 }
 
-/** Blocks of a filter with a number of hashes, before it is halved. */
+/** The number of blocks for a number of hashes, before halving. */
 function blocksFor(count: number): number {
   const wanted = (BITS_OF_HASH * count) / (32 * WORDS_OF_BLOCK)
   let blocks = 1
@@ -99,7 +96,7 @@ function blocksFor(count: number): number {
   return blocks
 }
 
-/** A filter with some hashes. */
+/** A filter with the given hashes. */
 function filled(hashes: Int32Array, count: number, blocks: number): Uint32Array {
   const words = new Uint32Array(WORDS_OF_BLOCK * blocks)
   for (let i = 0; i < count; i++) setBits(words, blocks, hashes[i] ?? 0)
@@ -109,7 +106,7 @@ function filled(hashes: Int32Array, count: number, blocks: number): Uint32Array 
 function setBits(words: Uint32Array, blocks: number, hash: number): void {
   const block = WORDS_OF_BLOCK * (hash & (blocks - 1))
   const bits = bitsOfHash(hash)
-  // A shift takes the lowest five bits of what it is by.
+  // A shift uses only the lowest five bits of its operand.
   const word0 = block + ((bits >>> 5) & 7)
   const word1 = block + ((bits >>> 13) & 7)
   const word2 = block + ((bits >>> 21) & 7)
@@ -127,7 +124,7 @@ function halved(words: Uint32Array): Uint32Array {
   return folded
 }
 
-/** Whether a hash may have been added to the filter with these bytes. */
+/** Whether a hash may have been added to the filter. */
 export function mayContain(filter: Bytes, hash: number): boolean {
   const blocks = filter.length / (4 * WORDS_OF_BLOCK)
   const block = 4 * WORDS_OF_BLOCK * (hash & (blocks - 1))
@@ -140,13 +137,13 @@ export function mayContain(filter: Bytes, hash: number): boolean {
   return true
 }
 
-/** Whether bytes may be a filter: a number of blocks that is a power of two. */
+/** Whether bytes can be a filter: their number of blocks is a power of two. */
 export function isFilter({ length }: Bytes): boolean {
   const blocks = length / (4 * WORDS_OF_BLOCK)
   return Number.isInteger(Math.log2(blocks)) && blocks <= FILTER_BLOCKS_MAX
 }
 
-/** The four bits of a hash in its block: a byte for each. */
+/** The four bits of a hash in its block, one byte per bit. */
 function bitsOfHash(hash: number): number {
   const bits = Math.imul(hash ^ (hash >>> 15), BIT_FACTOR)
   return (bits ^ (bits >>> 13)) >>> 0

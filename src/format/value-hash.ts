@@ -1,6 +1,6 @@
-// The hash of a value, by which the filters of a segment know it. FORMAT.md, section 6. Written to disk: never change it.
+// The hash of a value in the filters of a segment. FORMAT.md, section 6. Written to disk: never change it.
 //
-// Equal values have equal hashes, however they were written: 34.50 and 3.45e1, "a" and "\u0061".
+// Equal values have equal hashes, whatever their notation: 34.50 and 3.45e1, "a" and "\u0061".
 import { DIGIT_NINE, DIGIT_ZERO, DOT, MINUS, QUOTE } from '../base/ascii.js'
 import { type Bytes, utf8 } from '../base/bytes.js'
 import { sliceText } from '../base/platform.js'
@@ -13,11 +13,11 @@ const WORD_FACTOR = 0x9e37_79b1
 const DIGIT_FACTOR = 0x0100_0193
 const LAST_FACTORS = Object.freeze([0x7feb_352d, 0x846c_a68b] as const)
 
-/** Bytes of a text that count; its length counts too. */
+/** Number of bytes of a text that the hash covers, besides its length. */
 const TEXT_BYTES_MAX = 64
 
 /**
- * The hash of a token, a string or a number; undefined: true, false, an array or an object, which have none.
+ * The hash of a string or number token; undefined: true, false, an array or an object.
  * @param isEscaped - Whether the token has a backslash.
  */
 export function hashOfToken(
@@ -42,7 +42,7 @@ export function hashOfText(bytes: Bytes, from: number, to: number): number {
   return hashOfTextIn(new DataView(bytes.buffer, bytes.byteOffset, bytes.length), from, to) >>> 0
 }
 
-/** As `hashOfText`, but signed. */
+/** The signed form of `hashOfText`. */
 export function hashOfTextIn(view: DataView, from: number, to: number): number {
   const length = to - from
   const end = from + Math.min(length, TEXT_BYTES_MAX)
@@ -64,7 +64,7 @@ function hashOfNumber(bytes: Bytes, from: number, to: number): number {
   return (number.read(bytes, from, to) ? number.hash : hashOfLong(sliceText(bytes, from, to))) >>> 0
 }
 
-/** Digits that every double keeps: numbers of so many differ as doubles if they differ, and have the same order. */
+/** Digits that every double keeps: shorter numbers compare like their doubles. */
 const EXACT_DIGITS = 15
 
 /** Reads the hash and the value of a number in one pass. */
@@ -75,14 +75,14 @@ export class NumberToken {
   value = 0
 
   /**
-   * The hash is by the digits without zeros at either end, and the power of ten of the last one.
+   * The hash covers the digits without zeros at either end, and the power of ten of the last digit.
    * @returns false: it has an exponent, see `hashOfToken`.
    */
   read(bytes: Bytes, from: number, to: number): boolean {
     const isNegative = bytes[from] === MINUS
     let whole = 0
     let point = to
-    let last = -1 // The last digit that is not zero.
+    let last = -1 // The last nonzero digit.
     let hash = NUMBER_SEED
     let hashAtLast = NUMBER_SEED
     for (let at = isNegative ? from + 1 : from; at < to; at++) {
@@ -110,7 +110,7 @@ const POWERS = Object.freeze(
   Array.from({ length: EXACT_DIGITS + 1 }, (_, exponent) => 10 ** exponent),
 )
 
-/** Of any number token, signed. */
+/** The signed hash of any number token. */
 export function hashOfLong(token: string): number {
   const { isNegative, digits, exponent } = longDecimal(token)
   if (digits === '') return mixed(NUMBER_SEED)
@@ -121,12 +121,12 @@ export function hashOfLong(token: string): number {
   return numberHash(hash, lowBitsOf(exponent), isNegative)
 }
 
-/** @param exponent - Its lowest 32 bits count. */
+/** @param exponent - Only its lowest 32 bits count. */
 function numberHash(hash: number, exponent: number, isNegative: boolean): number {
   return mixed(Math.imul(hash ^ exponent, WORD_FACTOR) ^ (isNegative ? NEGATIVE : 0))
 }
 
-/** Signed: V8 makes no object of such a number. */
+/** Signed, so that V8 allocates no object for the number. */
 function mixed(hash: number): number {
   let bits = hash ^ (hash >>> 16)
   bits = Math.imul(bits, LAST_FACTORS[0])

@@ -1,5 +1,5 @@
-// Hints of work for the duties of a shared store: in each team what to look at and from when on, and in the system
-// partition the teams that have hints. FORMAT.md sections 3 and 4.
+// Hints for the duties of a shared store: in each team, what to examine and when; in the system partition, the teams
+// with hints. FORMAT.md sections 3 and 4.
 import { type Bytes, fromUtf8, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { prefixRange } from '../kv/key-range.js'
@@ -9,7 +9,7 @@ import { ByteWriter } from './byte-writer.js'
 import { DUTY, type Duty, KEY_SPACE, type TableKey } from './keys.js'
 import { newRecord, openRecord } from './record-frame.js'
 
-/** What a hint is about. The numbers are on disk: never change or reuse one. */
+/** The subject of a hint. Written to disk: never change or reuse a number. */
 const HINT_KIND = Object.freeze({
   extent: 0x01,
   table: 0x02,
@@ -23,12 +23,12 @@ export type HintKind = keyof typeof HINT_KIND
 
 const KINDS = Object.keys(HINT_KIND) as readonly HintKind[]
 
-/** Something that a duty looks at. */
+/** Work for a duty to examine. */
 export type Hint = Readonly<{
-  /** Not before this time, in milliseconds since 1970 UTC; 0: at once. */
+  /** The earliest time, in milliseconds since 1970 UTC; 0: at once. */
   due: number
   kind: HintKind
-  /** The name of what to look at, as the kind has it. */
+  /** The subject, in the form of its kind. */
   about: Bytes
 }>
 
@@ -40,12 +40,12 @@ export function hintKey(duty: Duty, { due, kind, about }: Hint): Bytes {
     .finish()
 }
 
-/** The key with the time of the last scan of all records, which comes before the hints of the duty. */
+/** The key of the time of the last full scan. It sorts before the hints of the duty. */
 export function lastScanKey(duty: Duty): Bytes {
   return dutyWriter(KEY_SPACE.workHint, duty, 0).finish()
 }
 
-/** The last scan, if there is one, and the hints that are due at a time, the oldest first. */
+/** The last scan, if there was one, and the hints that are due at a time, oldest first. */
 export function dueHintsRange(duty: Duty, now: number): KeyRange {
   const limit = dutyWriter(KEY_SPACE.workHint, duty, 6)
     .u48(now + 1)
@@ -63,7 +63,7 @@ export const WORK_HINTS_RANGE: KeyRange = prefixRange(Uint8Array.of(KEY_SPACE.wo
 export const DUE_TEAMS_RANGE: KeyRange = prefixRange(Uint8Array.of(KEY_SPACE.dueTeam))
 
 /**
- * @returns null: the key is that of the last scan. `kind`: null if only a later version knows it.
+ * @returns null: the key of the last scan. `kind`: null if only a later version defines it.
  * @throws {StoreError} DATA_CORRUPT
  */
 export function decodeHintKey(
@@ -78,7 +78,7 @@ export function decodeHintKey(
   return { due, kind, about: reader.rest().slice() }
 }
 
-/** @param version - The version that the commit makes of the table that the hint is about; 0: it is about none. */
+/** @param version - The version that the commit makes of the hint's table; 0: it concerns no table. */
 export function encodeHint(version: number): Bytes {
   return newRecord(9).u64(version).finish()
 }
@@ -103,7 +103,7 @@ export function decodeLastScan(bytes: Bytes): number {
   return at
 }
 
-/** An extent as hints name it. */
+/** An extent in hints. */
 export type ExtentPlace = Readonly<{ table: TableKey; extent: number }>
 
 export function aboutExtent({ table, extent }: ExtentPlace): Bytes {
@@ -119,7 +119,7 @@ export function extentOfHint(about: Bytes): ExtentPlace {
   return place
 }
 
-/** In the system partition. @param teamId - Empty for the duty that is of no team. */
+/** In the system partition. @param teamId - Empty for the duty that belongs to no team. */
 export function dueTeamKey(duty: Duty, due: number, teamId: string): Bytes {
   const name = utf8(teamId)
   return dutyWriter(KEY_SPACE.dueTeam, duty, 6 + name.length)
@@ -132,7 +132,7 @@ export function teamOfDueKey(key: Bytes): string {
   return fromUtf8(key.subarray(8))
 }
 
-/** The teams for which a duty has hints that are due at a time. */
+/** The teams with due hints for a duty. */
 export function dueTeamsRange(duty: Duty, now: number): KeyRange {
   return { start: dueTeamKey(duty, 0, ''), limit: dueTeamKey(duty, now + 1, '') }
 }
@@ -154,7 +154,7 @@ export function decodeDueTeam(bytes: Bytes): Bytes {
 
 const DUTIES = Object.keys(DUTY) as readonly Duty[]
 
-/** The duty and the time in the key of a hint or of a due team; null: another key, or of a later version's duty. */
+/** The duty and the time in the key of a hint or of a due team; null: another key, or the duty of a later version. */
 export function dutyAndDueOf(key: Bytes): Readonly<{ duty: Duty; due: number }> | null {
   if (key.length < 8) return null
   const duty = DUTIES.find((name) => DUTY[name] === key[1])

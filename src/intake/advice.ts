@@ -1,41 +1,41 @@
-// What an intake tells of a source, besides its rows. It is structured, so that a command, a client, a server and a page
-// say the same in their own words.
+// Facts about a source that an intake reports besides its rows. They are structured, so that a command, a client, a
+// server and a page can each word them.
 import type { Dialect } from './dialect.js'
 
 export type AdviceCode =
-  /** The bytes are in an encoding that nobody said. */
+  /** The encoding was guessed. */
   | 'encoding'
   /** The rows are an array in an object, at this path. */
   | 'at'
-  /** Fields are separated by another character than the format's. */
+  /** The delimiter is not the format's. */
   | 'delimiter'
-  /** No character divides the lines alike, so that each is a cell although it has several words or marks. */
+  /** No delimiter was found, so each line is one cell, although it may contain several. */
   | 'oneColumn'
   /** Lines have fewer fields than the header: their other cells are empty. */
   | 'shortLines'
-  /** Lines in front of the header were left out. */
+  /** Lines before the header were left out. */
   | 'skippedLines'
-  /** The header may be a row: its names look like the values below them. */
+  /** The header may be a row: its names look like values. */
   | 'headerLooksLikeData'
-  /** A column without a name was given one. */
+  /** A column without a name got one. */
   | 'columnNamed'
-  /** A column without a name and without values was left out; or so many that tell why rows did not fit before. */
+  /** A column without a name and without values was left out; or the `count` columns of an earlier reject file. */
   | 'columnDropped'
-  /** Blanks around fields and quotes were left out. */
+  /** Blanks around fields and quotes were removed. */
   | 'trimmed'
-  /** A backslash stands in front of quotes and other characters. */
+  /** Backslashes escape quotes and other characters. */
   | 'backslashes'
-  /** Texts without quotes were read as empty cells. */
+  /** Unquoted texts were read as empty cells. */
   | 'nulls'
   /** Lines without a value were left out. */
   | 'blankLines'
-  /** Fields behind the last column were left out. */
+  /** Fields after the last column were left out. */
   | 'extraFields'
-  /** Bytes of which their source does not say that they are text were read as text. */
+  /** Bytes that the source does not mark as text were read as text. */
   | 'binary'
   /** Objects in rows became columns or text. */
   | 'nested'
-  /** Lines that are comments were left out. */
+  /** Comments were left out. */
   | 'comments'
   /** Cells of a column were converted. */
   | 'numbers'
@@ -44,44 +44,47 @@ export type AdviceCode =
   | 'booleans'
   /** Days of a column have two readings. */
   | 'datesUnread'
-  /** All points of a column stand before three digits, and no other column tells that they are not between thousands. */
+  /** All points of a column precede three digits, and no other column shows that they do not separate thousands. */
   | 'pointsUnsure'
   /**
-   * A column of a new table is text because of a few values (fewer than 1 in 100) that are none of `others`: any texts;
-   * digits with zeros or a plus sign in front; with separators of thousands.
+   * A column of a new table is text because of a few values (fewer than 1 in 100) unlike the `others`: arbitrary texts;
+   * digits with leading zeros or a plus sign; numbers with separators of thousands.
    */
   | 'textColumn'
   | 'paddedNumber'
   | 'groupedNumber'
   /**
-   * A column of a new table is text because of how its numbers are written: with a decimal comma; with a comma that may
-   * stand between thousands; with more digits than a double has; with spaces around them; as `.5`, `5.`, `+5` or `1,234,567`.
+   * A column of a new table is text because of the notation of its numbers: a decimal comma; a comma that may separate
+   * thousands; more digits than a double has; spaces around them; forms such as `.5`, `5.`, `+5` or `1,234,567`.
    */
   | 'decimalComma'
   | 'commasUnsure'
   | 'longInteger'
   | 'spacedNumber'
   | 'looseNumber'
-  /** A column of a new table is text because of its types of JSON; the values that were no text are counted. */
+  /**
+   * A column of a new table is text because it has several JSON types; `count` is the number of values that were not
+   * text.
+   */
   | 'mixedTypes'
-  /** Names of columns of a new table begin or end with a space. */
+  /** Column names of a new table begin or end with a space. */
   | 'spacedNames'
   /** Rows have IDs, which a new table does not keep. */
   | 'rowIDs'
 
 export type Advice = Readonly<{
   code: AdviceCode
-  /** The name of the column that it is about. */
+  /** The name of the column. */
   column?: string
-  /** The line, from 1, of the first place. */
+  /** The line, from 1, of the first occurrence. */
   line?: number
-  /** How many cells, lines or fields it is about; as far as rows were read. */
+  /** The number of cells, lines or fields, among the rows read so far. */
   count?: number
-  /** All values of the column, of which these are some, and what the others are. */
+  /** The number of all values of the column, and what the others are. */
   values?: number
   others?: 'numbers' | 'booleans' | 'dates' | 'arrays'
-  /** A value, a name or a form that shows what is meant. */
+  /** An example: a value, a name or a form. */
   example?: string
-  /** What says that it is meant otherwise. */
+  /** The option that overrides the reading. */
   remedy?: Readonly<{ option: keyof Dialect; value: string }>
 }>

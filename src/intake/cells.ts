@@ -1,22 +1,22 @@
-// Cells that are written otherwise than rows of CSV write them, and how they are written there. Each function returns
-// undefined for a text that is not of its form.
+// Converts cells in other notations to those of CSV rows. Each function returns undefined for text that is not of its
+// form.
 import { isDate, isDateTime } from '../schema/time-rules.js'
 import { isNumberToken } from '../schema/value-rules.js'
 import type { DateForm, DecimalMark } from './dialect.js'
 
-/** How a column of numbers is written. */
+/** The notation of a column of numbers. */
 export type NumberForm = Readonly<{
   decimal: DecimalMark
   /** The character between thousands. */
   thousands: string | undefined
-  /** The sign that may stand in front or behind. */
+  /** The sign that may precede or follow a number. */
   currency: string | undefined
 }>
 
-/** Characters of a number that is written otherwise, at most: what is longer is none. */
+/** Most characters of a number in another notation. */
 const NUMBER_CHARS_MAX = 1_024
 
-/** A number as JSON writes it. */
+/** A number in JSON notation. */
 export function parseNumberCell(text: string, form: NumberForm): string | undefined {
   if (text.length > NUMBER_CHARS_MAX) return undefined
   const { decimal, thousands } = form
@@ -32,7 +32,7 @@ export function parseNumberCell(text: string, form: NumberForm): string | undefi
   return isNumberToken(plain) ? plain : undefined
 }
 
-/** A number without the sign of its currency, which stands behind the minus sign as well. */
+/** A number without its currency sign, which may also follow the minus sign. */
 function withoutCurrency(text: string, currency: string | undefined): string {
   if (currency === undefined) return text
   if (text.endsWith(currency)) return text.slice(0, -currency.length).trimEnd()
@@ -42,7 +42,7 @@ function withoutCurrency(text: string, currency: string | undefined): string {
   return `${isNegative ? '-' : ''}${rest.slice(currency.length).trimStart()}`
 }
 
-/** Whether separators stand between groups of three digits, and none behind the decimal mark. */
+/** Whether separators divide digits into groups of three, and none follows the decimal mark. */
 function isGrouped(text: string, thousands: string, decimal: DecimalMark): boolean {
   const [integer = '', ...decimals] = text.replace(/^-/, '').split(decimal)
   const groups = integer.split(thousands)
@@ -74,7 +74,7 @@ function datePartsInOrder(form: DateForm, first: string, second: string, third: 
 
 const SHORT_OFFSET = /^(.{10}[ T][0-9:.]+)([-+][0-9]{2})(?::?([0-9]{2}))?$/s
 
-/** A moment whose offset is written as PostgreSQL (`+01`) or ISO 8601's basic form (`+0100`) does, as `+01:00`. */
+/** A moment with its offset as `+01:00`, from PostgreSQL's form (`+01`) or ISO 8601's basic form (`+0100`). */
 export function dateTimeOf(text: string): string | undefined {
   if (isDateTime(text)) return text
   const [, moment = '', hours = '', minutes = '00'] = SHORT_OFFSET.exec(text) ?? []

@@ -1,9 +1,9 @@
-// Which columns of a source are written otherwise than rows of CSV write them, and what becomes of their cells.
+// Decides which columns of a source are in other notations than CSV rows, and converts their cells.
 //
 // Invariants:
-// - A cell is converted by what is said, or if all values of its column in the sample have one reading only.
-// - A conversion is decided once a source. A later value that contradicts it ends it, and is a fault if cells were changed
-//   before: else a column that becomes text would have values that are not those of the source.
+// - A cell is converted if an option says so, or if all sampled values of its column have only one reading.
+// - A conversion is decided once per source. A later value that contradicts it ends it, and is a fault if cells were
+//   already changed: otherwise a column that becomes text would not have the source's values.
 import { isNumberToken } from '../schema/value-rules.js'
 import {
   dateTimeOf,
@@ -16,31 +16,31 @@ import { DATE_FORMS, type DateForm, type DecimalMark, type Dialect } from './dia
 
 export type ConversionCode = 'numbers' | 'dates' | 'dateTimes' | 'booleans'
 
-/** How the cells of a column are read. */
+/** How to read the cells of a column. */
 export type Conversion = Readonly<{
   code: ConversionCode
-  /** How they are written, as the option of the dialect says it. */
+  /** The form, in the terms of the dialect's option. */
   form: string
-  /** Of numbers. */
+  /** Only for numbers. */
   decimal?: DecimalMark
-  /** undefined: the text is not of this form. Of a kind that is known, what it refuses is passed on as it is. */
+  /** undefined: the text is not of this form. In a column of a known kind, such text is passed on unchanged. */
   convert: (text: string) => string | undefined
-  /** Whether a text of another form is a fault although no cell was converted: it has another reading. */
+  /** Whether a text of another form is a fault even if no cell was converted, because it has another reading. */
   isAmbiguous: (text: string) => boolean
 }>
 
-/** The kinds of the columns that are known before rows are read. */
+/** The kinds of columns known before rows are read. */
 export type ColumnKinds = Readonly<{
   kinds: ReadonlyMap<string, string>
-  /** Whether values that do not fit are refused or left out; else they add columns and widen others. */
+  /** Whether misfits are rejected or dropped; otherwise they add or widen columns. */
   areFixed: boolean
 }>
 
-/** What is known of the column whose conversion is decided. */
+/** The facts about the column to decide on. */
 type Known = Readonly<{
   column: string
   kind: string | undefined
-  /** Whether the table refuses what is not of the kind, so that it can be passed on. */
+  /** Whether the table rejects values of other kinds, so that they can be passed on. */
   isFixed: boolean
   dialect: Dialect
   detects: boolean
@@ -48,7 +48,7 @@ type Known = Readonly<{
 
 const never = (): boolean => false
 
-/** The kinds that take the result of a conversion. */
+/** The kinds that accept the result of a conversion. */
 const KINDS_OF: Readonly<Record<ConversionCode, readonly string[]>> = {
   numbers: ['number'],
   dates: ['date', 'dateTime'],
@@ -56,15 +56,15 @@ const KINDS_OF: Readonly<Record<ConversionCode, readonly string[]>> = {
   booleans: ['boolean'],
 }
 
-/** How a column is read. */
+/** The decision on a column. */
 export type Choice = Readonly<{
-  /** undefined: its cells stay as they are. */
+  /** undefined: its cells do not change. */
   conversion?: Conversion | undefined
-  /** The forms in which its values are different days: somebody must say which is meant. */
+  /** Forms that read its values as different days, so that the caller must choose one. */
   dates?: readonly DateForm[]
 }>
 
-/** @param values - Of the cells of a column in the sample, but empty ones. */
+/** @param values - The nonempty cells of a column in the sample. */
 export function chooseConversion(values: readonly string[], known: Known): Choice {
   if (known.kind !== undefined && !isConvertible(known.kind)) return {}
   const numbers = chooseNumbers(values, known)
@@ -76,7 +76,7 @@ export function chooseConversion(values: readonly string[], known: Known): Choic
   return isTaken ? { conversion } : {}
 }
 
-/** Whether a value that was not looked at makes another choice. */
+/** Whether a further value would change the choice. */
 export function contradictsChoice({ conversion, dates = [] }: Choice, text: string): boolean {
   if (conversion !== undefined) return conversion.convert(text) === undefined
   return dates.some((form) => parseDateCell(text, form) === undefined)
@@ -86,7 +86,7 @@ function isConvertible(kind: string): boolean {
   return Object.values(KINDS_OF).some((kinds) => kinds.includes(kind))
 }
 
-/** Digits that a double holds. */
+/** Digits that a double keeps. */
 const DIGITS_MAX = 15
 
 function chooseNumbers(values: readonly string[], known: Known): Conversion | undefined {
@@ -110,7 +110,7 @@ function chooseNumbers(values: readonly string[], known: Known): Conversion | un
   return numbersBy(form, kind === 'number' && isFixed)
 }
 
-/** The forms in which all values can be read, and whether they all read the same in each. */
+/** The forms that read all values, and whether they agree on each. */
 function findReadings<Form>(
   values: readonly string[],
   all: readonly Form[],
@@ -124,7 +124,7 @@ function findReadings<Form>(
   return { forms, isOne }
 }
 
-/** Whether values are groups of digits and nothing else. */
+/** Whether values are only groups of digits. */
 function mayBeCodes(
   values: readonly string[],
   { decimal, thousands, currency }: NumberForm,
@@ -133,7 +133,7 @@ function mayBeCodes(
   return values.every((text) => !text.includes(decimal))
 }
 
-/** A number that is no code, perhaps: a double holds all its digits. */
+/** A number that is certainly not a code: a double keeps all its digits. */
 function readExactNumber(text: string, form: NumberForm): string | undefined {
   const found = parseNumberCell(text, form)
   const isExact = found !== undefined && found.replace(/[^0-9]/g, '').length <= DIGITS_MAX
@@ -157,14 +157,14 @@ function numbersBy(form: NumberForm, isLenient: boolean): Conversion {
   return { code: 'numbers', form: shown, decimal, convert, isAmbiguous: never }
 }
 
-/** Signs of currencies, and the codes of those that are traded most: other letters may belong to a code. */
+/** Signs of currencies, and codes of the most traded ones: other letters may belong to a code. */
 const CODES = 'AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HUF|INR|JPY|MXN|NOK|NZD|PLN|SEK|TRY|USD|ZAR'
 export const SIGN = new RegExp(
   `^-?\\s*(\\p{Sc}|${CODES})\\s*[0-9]|[0-9]\\s*(\\p{Sc}|${CODES})$`,
   'u',
 )
 
-/** The forms of numbers that values may have, by their signs. */
+/** The forms of numbers that values may have, judging by their marks. */
 function formsOf(values: readonly string[]): readonly NumberForm[] {
   const [, before, behind] = SIGN.exec(values[0] ?? '') ?? []
   const currency = before ?? behind
@@ -204,7 +204,7 @@ function datesBy(form: DateForm, isLenient: boolean): Conversion {
   return { code: 'dates', form: `days ${form}`, convert, isAmbiguous: never }
 }
 
-/** The words of Excel for true and false, which it writes in capital letters. */
+/** The words of Excel for true and false, which it writes in capitals. */
 const EXCEL_WORDS: readonly (readonly [string, string])[] = [
   ['WAHR', 'FALSCH'],
   ['VRAI', 'FAUX'],

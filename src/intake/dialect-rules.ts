@@ -1,4 +1,4 @@
-// Checks of what a caller says of a source.
+// Checks a dialect that a caller states.
 import { didYouMean } from '../base/nearest-word.js'
 import { isRecord, optionError, typeName } from '../base/options.js'
 import { SourceFault } from '../base/record-scanner.js'
@@ -16,7 +16,7 @@ const DELIMITERS: Readonly<Record<string, string>> = {
   space: ' ',
 }
 
-/** The character that a delimiter is, or that its name means; undefined: it can be none. */
+/** The character of a delimiter or of its name; undefined: not allowed. */
 export function delimiterOf(given: string): string | undefined {
   const char = Object.hasOwn(DELIMITERS, given) ? (DELIMITERS[given] ?? '') : given
   return isMark(char) && char !== '"' ? char : undefined
@@ -28,14 +28,14 @@ export function renderDelimiter(delimiter: string): string {
   return named?.[0] ?? JSON.stringify(delimiter)
 }
 
-/** One character of ASCII that ends no line. */
+/** One ASCII character other than a line end. */
 function isMark(given: unknown): given is string {
   return typeof given === 'string' && given.length === 1 && given < '\x80' && !/[\r\n]/.test(given)
 }
 
 /**
- * Checks what a caller says of a source.
- * @throws {StoreError} OPTION_NOT_ALLOWED for an unknown name, a value that is none of its option, or marks that are the same
+ * Checks a dialect.
+ * @throws {StoreError} OPTION_NOT_ALLOWED for an unknown name, an invalid value, or equal marks
  */
 export function checkDialect(given: unknown): Dialect {
   if (!isRecord(given)) throw optionError('dialect', `must be an object, not ${typeName(given)}`)
@@ -113,7 +113,7 @@ export function isEncoding(value: unknown): value is string {
 
 const COLUMNS_MAX = 4_096
 
-/** Marked as pure, so that a bundle without the checks does not have it. */
+/** Marked as pure, so that a bundle without the checks omits it. */
 const CHECKS = /* @__PURE__ */ makeChecks()
 
 function makeChecks(): Readonly<Record<keyof Dialect, Check>> {
@@ -167,7 +167,7 @@ function makeChecks(): Readonly<Record<keyof Dialect, Check>> {
   }
 }
 
-/** @throws {SourceFault} if something is said of a column that is not there */
+/** @throws {SourceFault} if a named column does not exist */
 export function checkDialectColumns({ columns = {} }: Dialect, names: readonly string[]): void {
   const missing = Object.keys(columns).find((column) => !names.includes(column))
   if (missing === undefined) return

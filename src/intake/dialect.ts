@@ -1,10 +1,10 @@
-// How the text of a CSV or TSV source is written: what a caller may say of it, and what is used where nothing is said. A
-// client that reads no source needs no more of the intake.
+// The dialect of a CSV or TSV source: what a caller may state, and the defaults. A client that reads no source needs no
+// more of the intake.
 
-/** What stands before the decimals of a number. */
+/** The mark before the decimals of a number. */
 export type DecimalMark = '.' | ','
 
-/** How a column writes its days. */
+/** The forms of days in a column. */
 export const DATE_FORMS = [
   'dd.mm.yyyy',
   'dd/mm/yyyy',
@@ -15,43 +15,49 @@ export const DATE_FORMS = [
 ] as const
 export type DateForm = (typeof DATE_FORMS)[number]
 
-/** How a source of CSV or TSV is written. */
+/** The dialect of a CSV or TSV source. */
 export type Dialect = Readonly<{
-  /** The character between fields: one of ASCII, no quote and no line break. Default: a comma; of TSV, a tab. */
+  /**
+   * The character between fields: an ASCII character other than a quote and line breaks. Default: a comma; for TSV, a
+   * tab.
+   */
   delimiter?: string
-  /** Whether the first record names the columns; or the names, if no record does. Default: `present`. */
+  /** Whether the first record has the column names; or the names, if no record has them. Default: `present`. */
   header?: 'present' | 'absent' | readonly string[]
-  /** Lines in front of the header that are left out, 0 to 1,000. Default: 0. */
+  /** Number of lines before the header to leave out, 0 to 1,000. Default: 0. */
   skipLines?: number
-  /** The character with which lines begin that are left out. Default: none. */
+  /** The first character of lines to leave out. Default: none. */
   comment?: string
-  /** `relaxed`: a quote inside a field that does not begin with one is text. Default: `strict`, it is refused. */
+  /** `relaxed`: a quote inside a field that does not begin with one is text. Default: `strict`: it is rejected. */
   quotes?: 'strict' | 'relaxed'
   /** The character around fields. Default: `"`. */
   quote?: string
-  /** How a quote is written in a quoted field: twice, or behind a backslash. Default: `double`. */
+  /** How a quoted field contains a quote: doubled, or after a backslash. Default: `double`. */
   escape?: 'double' | 'backslash'
-  /** Whether blanks around fields and around their quotes are left out. Default: false. */
+  /** Whether to remove blanks around fields and around their quotes. Default: false. */
   trim?: boolean
-  /** A label of the Encoding Standard. Default: UTF-8, or what the byte order mark says. */
+  /** A label of the Encoding Standard. Default: UTF-8, or the encoding of the byte order mark. */
   encoding?: string
-  /** The mark before the decimals of columns of numbers; for one column in `columns`. Default: a point; if `thousands` is one, a comma. */
+  /**
+   * The mark before the decimals in columns of numbers; for a single column in `columns`. Default: a point; if
+   * `thousands` is a point, a comma.
+   */
   decimal?: DecimalMark
   /** The character between thousands in columns of numbers. Default: none. */
   thousands?: string
-  /** The sign of a currency that numbers may have in front or behind, such as `€` or `EUR`. Default: none. */
+  /** A currency sign that may precede or follow numbers, such as `€` or `EUR`. Default: none. */
   currency?: string
-  /** How columns of days are written. Default: `yyyy-mm-dd`. */
+  /** The form of columns of days. Default: `yyyy-mm-dd`. */
   dates?: DateForm
   /** The words for true and false in columns of booleans. Default: `true` and `false`. */
   booleans?: readonly [isTrue: string, isFalse: string]
-  /** Texts without quotes that mean an empty cell. Default: none but the empty text. */
+  /** Unquoted texts that mean an empty cell. Default: only the empty text. */
   nulls?: readonly string[]
-  /** Whether blank lines and lines of delimiters alone are rows of empty cells, or none. Default: `keep`. */
+  /** Whether blank lines and lines with only delimiters are rows of empty cells, or left out. Default: `keep`. */
   blankLines?: 'keep' | 'skip'
-  /** What becomes of fields behind the last column. Default: `refuse`. */
+  /** What happens to fields after the last column. Default: `refuse`. */
   extraFields?: 'refuse' | 'dropEmpty' | 'drop'
-  /** What is said of one column only, by its name. Default: nothing. */
+  /** Options for single columns, by name. Default: none. */
   columns?: Readonly<Record<string, Readonly<{ decimal?: DecimalMark }>>>
 }>
 

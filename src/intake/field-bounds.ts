@@ -1,11 +1,11 @@
-// Fields of the records that an intake passes on: with commas or tabs, and the quotes of RFC 4180.
+// The fields of records passed on by an intake: with commas or tabs, and quotes as in RFC 4180.
 //
-// Invariant: a record is cut here where the server cuts it.
+// Invariant: records are divided as by the server.
 import { CARRIAGE_RETURN, LINE_FEED, QUOTE } from '../base/ascii.js'
 
 /**
  * Finds the fields of a record.
- * @param bounds - Receives where field i begins, at 2 i, and ends, at 2 i + 1, with its quotes.
+ * @param bounds - Receives the beginning of field i at 2 i, and its end at 2 i + 1, including quotes.
  * @returns the number of fields.
  */
 export function findFields(
@@ -31,7 +31,7 @@ export function findFields(
 function endOfField(bytes: Uint8Array, start: number, limit: number, delimiter: number): number {
   let at = start
   if (bytes[at] === QUOTE) {
-    // A quote inside is doubled, so the field ends at a quote that no other follows.
+    // Quotes inside are doubled, so the field ends at a quote that is not followed by another.
     for (at++; at < limit && (bytes[at] !== QUOTE || bytes[at + 1] === QUOTE); at++) {
       if (bytes[at] === QUOTE) at++
     }
@@ -52,7 +52,7 @@ export function endOfLineBreak(bytes: Uint8Array, at: number): number {
 
 const DECODER = new TextDecoder()
 
-/** The text of a field, without its quotes. */
+/** The text of a field, unquoted. */
 export function fieldText(bytes: Uint8Array, from: number, to: number): string {
   if (bytes[from] !== QUOTE) return DECODER.decode(bytes.subarray(from, to))
   return DECODER.decode(bytes.subarray(from + 1, to - 1)).replaceAll('""', '"')

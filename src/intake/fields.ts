@@ -1,11 +1,11 @@
-// The fields of a record of CSV in any dialect, and records written as RFC 4180 writes them, which is what the contract
-// takes.
+// Reads the fields of CSV records in any dialect, and writes records as in RFC 4180, the form that the contract
+// accepts.
 //
-// Invariant: a record with broken quotes stays broken, so that it is refused where rows are read.
+// Invariant: a record with broken quotes stays broken, so that the reader of rows rejects it.
 import { BACKSLASH, CARRIAGE_RETURN, LINE_FEED } from '../base/ascii.js'
 import type { Dialect } from './dialect.js'
 
-/** What decides where fields begin and end, with defaults. */
+/** The marks that determine the bounds of fields, with defaults. */
 export type Marks = Readonly<{
   delimiter: string
   quote: string
@@ -24,7 +24,7 @@ export function resolveMarks(dialect: Dialect, delimiter: string): Marks {
   }
 }
 
-/** Whether records are cut at the same places as by RFC 4180, whose delimiter plays no part in it. */
+/** Whether records end at the same places as in RFC 4180; the delimiter does not matter. */
 export function areStandard({ quote, isRelaxed, isTrimmed, hasBackslashes }: Marks): boolean {
   return quote === '"' && !isRelaxed && !isTrimmed && !hasBackslashes
 }
@@ -32,16 +32,16 @@ export function areStandard({ quote, isRelaxed, isTrimmed, hasBackslashes }: Mar
 export type Field = Readonly<{
   text: string
   isQuoted: boolean
-  /** Its quotes are at wrong places: `text` is what the source has. */
+  /** Whether its quotes are misplaced; `text` is then the raw text. */
   isBroken: boolean
 }>
 
-/** Fields of a record that are told apart, at most: a table has fewer columns. */
+/** Most distinct fields of a record: a table has fewer columns. */
 const FIELDS_MAX = 16_384
 
 /**
- * The fields of the text of a record, which may end with a line break. What follows the first `FIELDS_MAX` is one more,
- * which is empty if it has delimiters alone.
+ * The fields of a record's text, which may end with a line break. Everything after the first `FIELDS_MAX` is one more
+ * field, empty if it has only delimiters.
  */
 export function splitRecordFields(record: string, marks: Marks): readonly Field[] {
   const end = endOfText(record)
@@ -61,7 +61,7 @@ export function splitRecordFields(record: string, marks: Marks): readonly Field[
   return fields
 }
 
-/** Where the line break begins that a record ends with. */
+/** The beginning of the line break at the end of a record. */
 export function endOfText(record: string): number {
   let end = record.length
   if (record.charCodeAt(end - 1) === LINE_FEED) end--
@@ -91,7 +91,7 @@ function fieldAt(
   return { text, isQuoted: false, isBroken, end }
 }
 
-/** undefined: what begins with a quote is text, as a relaxed reader takes it. */
+/** undefined: the leading quote is text, as in relaxed quoting. */
 function quotedAt(
   record: string,
   from: number,
@@ -124,7 +124,7 @@ function isBlankChar(char: string | undefined, delimiter: string): boolean {
   return (char === ' ' || char === '\t') && char !== delimiter
 }
 
-/** What a backslash and a character mean. `\N` is kept: it means an empty cell, if `nulls` says so. */
+/** The meaning of a character after a backslash. `\N` stays: `nulls` may define it as an empty cell. */
 const ESCAPED: ReadonlyMap<number, string> = new Map(
   [
     ['n', '\n'],
@@ -135,15 +135,15 @@ const ESCAPED: ReadonlyMap<number, string> = new Map(
   ].map(([char = '', text = '']) => [char.charCodeAt(0), text]),
 )
 
-/** UTF-16 units that become a string at once. */
+/** UTF-16 units converted to a string at once. */
 const PIECE_UNITS = 4_096
 
 /**
- * The text that a field stands for. Unit by unit, as one may be nothing but escapes.
- * @param quote - Of a quoted field, in which it is written twice; empty: the field is not quoted.
+ * The text of a field, unescaped unit by unit, because it may consist of escapes.
+ * @param quote - The quote, which is doubled in the field; empty: the field is not quoted.
  */
 function unescaped(raw: string, quote: string, hasBackslashes: boolean): string {
-  if (!hasBackslashes) return raw.split(quote + quote).join(quote) // Faster than to replace many.
+  if (!hasBackslashes) return raw.split(quote + quote).join(quote) // Faster than replacing many.
   const quoteUnit = quote.charCodeAt(0)
   const units = new Uint16Array(raw.length)
   let length = 0
@@ -162,13 +162,16 @@ function unescaped(raw: string, quote: string, hasBackslashes: boolean): string 
   return text
 }
 
-/** The columns that a program puts in front of rows that do not fit, to tell why: an import of that file leaves them out. */
+/**
+ * The leading columns of a file of rejected rows, which say why they did not fit. An import of that file leaves them
+ * out.
+ */
 export const REJECT_COLUMNS = ['$file', '$line', '$column', '$problem'] as const
 
-/** A row of empty cells, whatever the number of columns and the delimiter. A blank last line would be no row. */
+/** A row of empty cells, for any number of columns and any delimiter. A blank last line would not count as a row. */
 export const EMPTY_ROW = '""\n'
 
-/** A field as RFC 4180 writes it. A broken one is written as it is. */
+/** A field as in RFC 4180. A broken field does not change. */
 export function writeField(
   text: string,
   isQuoted: boolean,

@@ -1,10 +1,10 @@
-// The one way of sources of rows into rowstash: what is it, in which encoding, written how; then its rows, as the
-// contract takes them, and what there is to tell of them.
+// The only way for sources of rows into rowstash: determines their format, encoding and dialect, and returns their rows
+// in the contract's form, with a report.
 //
 // Invariants:
-// - The rows and the report depend on the bytes and on what is said alone, not on the pieces in which the bytes come.
-// - Where nothing is said and detection is off, the bytes are passed on as they are.
-// - Memory is bounded by the sample of the beginning and by a run, whatever the size of the source.
+// - The rows and the report depend only on the bytes and the options, not on how the bytes are divided into pieces.
+// - Without options and detection, the bytes are passed on unchanged.
+// - Memory is bounded by the sample and one run, whatever the size of the source.
 import { NO_BYTES } from '../base/bytes.js'
 import { optionError } from '../base/options.js'
 import { type CutLimits, type CutRun, cutRecords } from '../base/record-cutter.js'
@@ -24,58 +24,58 @@ import type { Slices } from './sample.js'
 import { allowedGuesses, openTextBytes, type TextBytes, unpackGzip } from './text-bytes.js'
 import { WatchedRows } from './watched-rows.js'
 
-/** Rows that follow each other. Row i is the bytes from starts[i] up to ends[i]. */
+/** Consecutive rows. Row i is the bytes from starts[i] up to ends[i]. */
 export type IntakeRun = Readonly<{
-  /** What the bytes are: of NDJSON the rows have commas between them, as in an array. */
+  /** The format of the bytes. For NDJSON, rows are separated by commas, as in an array. */
   format: SourceFormat
   header: Uint8Array
   bytes: Uint8Array
   starts: readonly number[]
   ends: readonly number[]
-  /** JSON only: the records that name a column as the first ones of the source. */
+  /** JSON only: the records that are the first in the source to name a column. */
   namingRecords: readonly number[]
-  /** Where in the decoded source each row begins, its byte order mark not counted. */
+  /** The offset of each row in the decoded source, without its byte order mark. */
   offsets: readonly number[]
 }>
 
 export type IntakeOptions = Readonly<{
   format: SourceFormat
-  /** What is said of the source. Default: nothing. */
+  /** The stated dialect. Default: none. */
   dialect?: Dialect | undefined
-  /** Whether what is not said is detected from the first megabyte. */
+  /** Whether what the options leave open is detected from the first megabyte. */
   detects: boolean
-  /** Whether a source of gzip is unpacked. Default: false, it is refused. */
+  /** Whether a gzip source is unpacked. Default: false: it is rejected. */
   unpacks?: boolean | undefined
-  /** Gives others turns while much is read. Default: nobody gets any, but while the source is waited for. */
+  /** Yields to other work during long reads. Default: only while waiting for the source. */
   slices?: Slices | undefined
   limits: CutLimits
-  /** Whether a source of nothing but blanks has no rows. Default: false, it is a fault. */
+  /** Whether a blank source has no rows. Default: false: it is a fault. */
   allowEmpty?: boolean | undefined
   /** The path to the array of rows in a JSON object, such as `data` or `result.items`. Default: detected, or none. */
   at?: string | undefined
-  /** What becomes of objects in rows of JSON. Default: they are passed on, and refused where rows are read. */
+  /** What happens to objects in JSON rows. Default: they are passed on, and the reader of rows rejects them. */
   nested?: Nested | undefined
-  /** The kinds of the columns that are known; asked once, and only if it matters. Default: none is known. */
+  /** The known kinds of columns; requested at most once, and only if necessary. Default: none. */
   kindsOf?: (() => Promise<ColumnKinds | undefined>) | undefined
 }>
 
-/** What an intake read, as far as its rows were read. */
+/** How an intake read its source, up to the last row returned. */
 export type IntakeReport = Readonly<{
-  /** What the source was read as. */
+  /** The detected or given format. */
   format: 'csv' | 'tsv' | 'json' | 'ndjson'
   /** The name of its encoding, such as `utf-8`. */
   encoding: string
-  /** Of CSV and TSV. */
+  /** Only for CSV and TSV. */
   delimiter?: string
   /** The line of the header, from 1; undefined: there is none. */
   headerLine?: number | undefined
-  /** Rows that were read. */
+  /** Number of rows read. */
   rows: number
   /** What was detected, converted or left out. */
   advice: readonly Advice[]
 }>
 
-/** Runs, and what was read as far as they were taken. */
+/** Runs, and the facts about the rows returned so far. */
 type Opened = Readonly<{
   runs: AsyncIterable<IntakeRun>
   report: () => Omit<IntakeReport, 'rows'>
@@ -91,10 +91,10 @@ export class Intake {
   readonly #watched: WatchedRows
   readonly #options: WatchOptions
   #rows = 0
-  /** Whether the columns are those of the rows; undefined: that was not asked. */
+  /** Whether the columns come from the rows; undefined: not determined yet. */
   #areNew: boolean | undefined
 
-  /** Use `openIntake`. */
+  /** Created by `openIntake`. */
   constructor(opened: Opened, lines: PassedLines, options: WatchOptions) {
     this.#opened = opened
     this.#lines = lines
@@ -115,7 +115,7 @@ export class Intake {
     }
   }
 
-  /** The line, from 1, of an offset in the run that was taken last, or of a fault behind it. */
+  /** The line, from 1, of an offset in the last run, or of a fault after it. */
   lineAt(offset: number): number {
     return this.#lines.lineAt(offset)
   }
@@ -129,9 +129,9 @@ export class Intake {
 }
 
 /**
- * Opens a source: its beginning is read, and no more.
- * @throws {SourceFault} for what is no text, or not as it is said to be; also while its runs are read
- * @throws {StoreError} OPTION_NOT_ALLOWED for a dialect that is none
+ * Opens a source. Reads only its beginning.
+ * @throws {SourceFault} if it is not text, or contradicts the options; also while its runs are read
+ * @throws {StoreError} OPTION_NOT_ALLOWED for an invalid dialect
  */
 export async function openIntake(
   source: AsyncIterable<Uint8Array>,
@@ -146,7 +146,7 @@ export async function openIntake(
   return openCheckedIntake(source, { ...options, dialect, checkHeader })
 }
 
-/** As `openIntake`, for a caller whose own choices the options are. @throws {SourceFault} likewise */
+/** `openIntake` for a caller with valid options. @throws {SourceFault} like it */
 export async function openCheckedIntake(
   source: AsyncIterable<Uint8Array>,
   options: IntakeOptions & Pick<PlanOptions, 'checkHeader'>,
@@ -165,7 +165,7 @@ export async function openCheckedIntake(
   return new Intake(opened, lines, known)
 }
 
-/** Asks no more than once. */
+/** Calls it at most once. */
 function onceAsked(kindsOf: IntakeOptions['kindsOf']): () => Promise<ColumnKinds | undefined> {
   let asked: Promise<ColumnKinds | undefined> | undefined
   return () => {
@@ -214,7 +214,7 @@ async function openLineRuns(
   async function* runs(): AsyncGenerator<IntakeRun> {
     const scanner = openDialectScanner(plan.marks, plan.comment)
     const records = skipToRecords(text.all, plan.skippedBytes)
-    const header = plan.hasHeader ? undefined : NO_BYTES // The rewriter knows the names.
+    const header = plan.hasHeader ? undefined : NO_BYTES // The rewriter writes the names.
     const cut = cutRecords(records, 'csv', limits, { scanner, header, allowEmpty })
     for await (const run of placedIn(cut, plan)) {
       for (const step of rewriter.rewrite(run)) {
@@ -235,7 +235,7 @@ async function openLineRuns(
   return { runs: runs(), report }
 }
 
-/** Runs whose faults are told by their places in the source, and not in the records of it. */
+/** Runs with the places of faults in the source instead of in its records. */
 async function* placedIn(
   runs: AsyncIterable<CutRun>,
   { skippedBytes, skippedLines }: Plan,
@@ -251,7 +251,7 @@ async function* placedIn(
   }
 }
 
-/** The bytes of the records, behind those in front of the header. */
+/** The bytes of the records, after those before the header. */
 async function* skipToRecords(
   bytes: AsyncIterable<Uint8Array>,
   skipped: number,

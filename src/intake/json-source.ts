@@ -1,7 +1,7 @@
-// Where in a source of JSON the rows are: the source is their array, or one value follows the other, on lines of their own
-// or not, or an object has their array, as the answers of servers do.
+// Finds the rows in a JSON source: an array of rows; or consecutive values, on separate lines or not; or an object that
+// contains the array, as in responses of servers.
 //
-// Invariant: an object has one array of objects only, or it is said which is meant.
+// Invariant: an object has only one array of objects, or an option names the right one.
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -21,7 +21,7 @@ import type { TextBytes } from './text-bytes.js'
 export type JsonSource = Readonly<{
   format: SourceFormat
   bytes: AsyncIterable<Uint8Array>
-  /** What to add to the offset of a row for that in the source; asked in the order of the rows. */
+  /** The difference between a row's offset and its offset in the source; called in row order. */
   shift: (offset: number) => number
   advice: readonly Advice[]
 }>
@@ -51,7 +51,7 @@ export function openJson(
   return { ...plain, ...only, advice: [{ code: 'at', example: array.path }] }
 }
 
-/** @throws {SourceFault} if it is open which array has the rows */
+/** @throws {SourceFault} if several arrays may have the rows */
 function checkOne({ arrays }: ArrayFinder): void {
   if (arrays.length < 2) return
   const names = arrays.map(({ path }) => path).join(', ')
@@ -60,22 +60,22 @@ function checkOne({ arrays }: ArrayFinder): void {
   )
 }
 
-/** An array of objects, or of nothing. */
+/** An array of objects, or an empty array. */
 type FoundArray = {
-  /** The names of the objects that it is in, with points between them. */
+  /** The names of the enclosing objects' members, separated by points. */
   readonly path: string
-  /** Where its first element begins; its end if it has none. */
+  /** The beginning of its first element; if it is empty, its end. */
   readonly first: number
   end: number | undefined
 }
 
-/** Nested objects that are looked into, at most. */
+/** Greatest nesting depth that is searched. */
 const DEPTH_MAX = 8
 
-/** Bytes of the name of a member that are kept, at most. */
+/** Most bytes kept of a member's name. */
 const NAME_BYTES_MAX = 256
 
-/** Arrays that are kept where none is wanted, at most: two leave open which is meant. */
+/** Most arrays kept if none is named: two are already ambiguous. */
 const ARRAYS_MAX = 8
 
 type Opened = {
@@ -86,20 +86,20 @@ type Opened = {
   found?: FoundArray
 }
 
-/** Finds the arrays of objects in a value of JSON, byte by byte. What is no JSON is refused where rows are read. */
+/** Finds the arrays of objects in a JSON value, byte by byte. Malformed JSON is left to the reader of rows. */
 class ArrayFinder {
-  /** Those that are in no other array, and whose first element is an object; the wanted one may be empty. */
+  /** Arrays outside other arrays whose first element is an object; the named array may be empty. */
   readonly arrays: FoundArray[] = []
-  /** Values of the source itself. */
+  /** Number of top-level values. */
   values = 0
   isObject = false
   isArray = false
-  /** Where values of the source begin that have another one in front of them on their line. */
+  /** Beginnings of top-level values that follow another on the same line. */
   besides: number[] = []
   #isOnNewLine = true
   readonly #wanted: string | undefined
   #scanned = 0
-  /** The open objects and arrays, from the outside in, but for those that are too deep. */
+  /** The open objects and arrays, outermost first, except those that are too deep. */
   readonly #open: Opened[] = []
   #tooDeep = 0
   #isInString = false
@@ -108,7 +108,7 @@ class ArrayFinder {
   #last = ''
   #isInValue = false
 
-  /** @param wanted - The path of the only array to find. Default: all. */
+  /** @param wanted - The path of the only array to find. Default: all arrays. */
   constructor(wanted?: string) {
     this.#wanted = wanted
   }
@@ -153,7 +153,7 @@ class ArrayFinder {
     } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET)
       this.#begin(byte === OPEN_BRACKET, offset)
     const top = this.#open.at(-1)
-    if (top !== undefined && top.start !== offset) top.isFirst = false // A value stands in it.
+    if (top !== undefined && top.start !== offset) top.isFirst = false // It contains a value.
   }
 
   #begin(isArray: boolean, offset: number): void {
@@ -173,7 +173,7 @@ class ArrayFinder {
     this.#open.push({ isArray, name: this.#last, start: offset, isFirst: true })
   }
 
-  /** Keeps an array, unless it is in another one, or none that is looked for. */
+  /** Keeps an array, unless it is within another, or not the wanted one. */
   #add(opened: Opened, array: FoundArray): void {
     const isDeep = this.#open.length > DEPTH_MAX
     if (isDeep || this.#open.slice(0, -1).some(({ isArray }) => isArray)) return
@@ -208,10 +208,10 @@ class ArrayFinder {
 
 const LINE_BREAK = Uint8Array.of(LINE_FEED)
 
-/** Values that follow each other, each on a line of its own. */
+/** Consecutive values, each on its own line. */
 function onLines(bytes: AsyncIterable<Uint8Array>): Pick<JsonSource, 'bytes' | 'shift'> {
   const finder = new ArrayFinder('')
-  /** Where line breaks were put in, in what is passed on, and not yet asked for. */
+  /** Offsets of added line breaks in the output that `shift` has not passed yet. */
   const added: number[] = []
   let count = 0
   async function* lines(): AsyncGenerator<Uint8Array> {
@@ -244,8 +244,8 @@ function onLines(bytes: AsyncIterable<Uint8Array>): Pick<JsonSource, 'bytes' | '
 const BEGIN = Uint8Array.of(OPEN_BRACKET)
 
 /**
- * The bytes of an array in an object, alone.
- * @param isOnly - Whether another array of objects is a fault: nobody said which is meant.
+ * The bytes of an array within an object.
+ * @param isOnly - Whether a second array of objects is a fault, because no option names the right one.
  */
 function arrayAt(
   bytes: AsyncIterable<Uint8Array>,

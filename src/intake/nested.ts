@@ -1,14 +1,14 @@
-// Rows of JSON with objects in them, as tables hold them: the members of an object become columns, or it becomes text.
+// Converts JSON rows with objects for tables: an object becomes columns of its members, or text.
 //
 // Invariants:
-// - A member has one column, and a column the values of one member.
-// - A row without objects stays as it is, and so does what is no JSON, which is refused where rows are read.
+// - Each member has one column, and each column has the values of one member.
+// - A row without objects does not change, nor does malformed JSON, which the reader of rows rejects.
 import { concatBytes, fromUtf8, utf8 } from '../base/bytes.js'
 import { optionError } from '../base/options.js'
 import { SourceFault } from '../base/record-scanner.js'
 import type { Advice } from './advice.js'
 
-/** What becomes of objects in rows, and of arrays that have objects or arrays in them. */
+/** What happens to objects in rows, and to arrays that contain objects or arrays. */
 export const NESTED_WAYS = ['flatten', 'text'] as const
 export type Nested = (typeof NESTED_WAYS)[number]
 
@@ -19,13 +19,13 @@ export function checkNested(given: unknown): Nested | undefined {
   throw optionError('nested', 'must be flatten or text')
 }
 
-/** Objects in each other whose members become columns, at most. */
+/** Most nested objects whose members become columns. */
 const DEPTH_MAX = 32
 
-/** Columns of a source whose objects are flattened, at most. */
+/** Most columns of a source with flattened objects. */
 const COLUMNS_MAX = 10_000
 
-/** Characters of the name of such a column, at most. */
+/** Most characters of the name of such a column. */
 const NAME_CHARS_MAX = 256
 
 type Rows = Readonly<{
@@ -37,35 +37,35 @@ type Rows = Readonly<{
 
 const ROW_COMMA = utf8(',')
 
-/** What is no JSON. */
+/** Malformed JSON. */
 class NoJson extends Error {}
 
 export class NestedRows {
   readonly #how: Nested
   readonly #lineAt: (offset: number) => number
-  /** The member of each column, by the name of the column. */
+  /** The member of each column, by column name. */
   readonly #members = new Map<string, string>()
   readonly #objects = new Set<string>()
   #count = 0
-  /** The first value that was nested. */
+  /** The first nested value. */
   #first: Readonly<{ column: string; line: number }> | undefined
-  /** Where the row begins. */
+  /** The offset of the current row. */
   #offset = 0
-  /** The columns of the row. */
+  /** The columns of the current row. */
   #seen = new Set<string>()
 
-  /** @param lineAt - The line of an offset. */
+  /** @param lineAt - Returns the line of an offset. */
   constructor(how: Nested, lineAt: (offset: number) => number) {
     this.#how = how
     this.#lineAt = lineAt
   }
 
-  /** What was done so far. */
+  /** The conversions so far. */
   get advice(): readonly Advice[] {
     return this.#first === undefined ? [] : [{ code: 'nested', ...this.#first, count: this.#count }]
   }
 
-  /** @throws {SourceFault} for columns of the same name, too many of them, or objects that are nested too deep */
+  /** @throws {SourceFault} for columns with equal names, too many columns, or too deeply nested objects */
   rewrite<Run extends Rows>(run: Run): Run {
     const pieces: Uint8Array[] = []
     const starts: number[] = []
@@ -115,7 +115,7 @@ export class NestedRows {
         continue
       }
       const { text, isNested } = json.value()
-      // The members of an object are columns, and it has no column itself.
+      // The members of the object are columns, so it has no column itself.
       if (text === 'null' && this.#objects.has(column)) continue
       if (isNested) this.#note(column)
       members.push(key + (isNested ? JSON.stringify(text) : text))
@@ -157,7 +157,7 @@ const BLANKS = ' \t\r\n'
 const MARKS = ',:'
 const ENDS = `${BLANKS}${MARKS}"{}[]`
 
-/** Walks over a text of JSON. */
+/** Reads JSON text. */
 class JsonText {
   readonly #text: string
   #at = 0
@@ -166,13 +166,13 @@ class JsonText {
     this.#text = text
   }
 
-  /** The character with which the next token begins. */
+  /** The first character of the next token. */
   get next(): string {
     while (BLANKS.includes(this.#text[this.#at] ?? '-')) this.#at++
     return this.#text[this.#at] ?? ''
   }
 
-  /** The names of the members of an object, whose values are taken meanwhile. */
+  /** Yields the names of an object's members; the caller reads each value in between. */
   *members(): Generator<string> {
     this.#take('{')
     for (let isFirst = true; this.next !== '}'; isFirst = false) {
@@ -184,7 +184,7 @@ class JsonText {
     this.#take('}')
   }
 
-  /** A value, and whether it has objects, or arrays in an array: then it is without the blanks in it. */
+  /** Reads a value. `isNested`: it has objects, or arrays within an array; its text is then without blanks. */
   value(): Readonly<{ text: string; isNested: boolean }> {
     const parts: string[] = []
     let depth = 0

@@ -1,19 +1,20 @@
-// The lines of a text that passes once: what was read since the last run is kept, so that its rows and faults have lines.
+// Finds lines in a streamed text. Text since the last run is kept, so that the lines of its rows and faults can be
+// found.
 import { CARRIAGE_RETURN, LINE_FEED } from '../base/ascii.js'
 import { countLineBreaks } from '../base/record-scanner.js'
 
-/** Where a line was counted. */
+/** An offset with a known line. */
 type Counted = Readonly<{
   offset: number
   line: number
-  /** Whether a carriage return is in front, with which a line feed is one line break. */
+  /** Whether a carriage return precedes, which a line feed would complete. */
   isAfterReturn: boolean
 }>
 
 const BEGINNING: Counted = { offset: 0, line: 1, isAfterReturn: false }
 
 export class PassedLines {
-  /** What follows `#kept`, in the pieces in which it came. */
+  /** The pieces after `#kept`. */
   #pieces: Uint8Array[] = []
   #kept = BEGINNING
   #asked = BEGINNING
@@ -25,7 +26,7 @@ export class PassedLines {
     }
   }
 
-  /** Forgets the text in front of an offset. */
+  /** Drops the text before an offset. */
   forget(offset: number): void {
     this.lineAt(offset)
     let begin = this.#kept.offset
@@ -42,7 +43,7 @@ export class PassedLines {
     this.#kept = this.#asked
   }
 
-  /** The line, from 1, of the byte at an offset that was not forgotten; the last one behind the end. */
+  /** The line, from 1, of the byte at an offset that was not dropped; after the end, the last line. */
   lineAt(offset: number): number {
     let counted = offset < this.#asked.offset ? this.#kept : this.#asked
     let begin = this.#kept.offset

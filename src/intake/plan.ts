@@ -1,8 +1,8 @@
-// How a source of CSV or TSV is read: what is said of it, and where detection is on, what its beginning shows.
+// The plan for reading a CSV or TSV source: the given options, and with detection, what its beginning shows.
 //
 // Invariants:
-// - A plan is made once a source, from its first bytes, and never changed.
-// - What is said is not detected.
+// - A plan is made once per source, from its first bytes, and never changes.
+// - Given options are not detected.
 import { isDateTime } from '../schema/time-rules.js'
 import { isNumberToken } from '../schema/value-rules.js'
 import type { Advice } from './advice.js'
@@ -40,37 +40,37 @@ import {
 export type Plan = Readonly<{
   marks: Marks
   comment: string | undefined
-  /** Bytes in front of the header that are left out. */
+  /** Number of bytes before the header to leave out. */
   skippedBytes: number
   skippedLines: number
   /** Whether the first record is the header. */
   hasHeader: boolean
-  /** The names of the columns in the order of the fields; undefined: those of the header as it is. */
+  /** The column names in field order; undefined: those in the header. */
   names: readonly string[] | undefined
-  /** The names of all fields, also of those that are left out. */
+  /** The names of all fields, including those that are left out. */
   columns: readonly string[]
-  /** By the index of a field, whether its column is left out. */
+  /** The indexes of fields whose columns are left out. */
   dropped: ReadonlySet<number>
-  /** Fields in front that are left out with their values. */
+  /** Number of leading fields left out together with their values. */
   rejectColumns: number
   fieldCount: number
   nulls: ReadonlySet<string>
   skipsBlankLines: boolean
-  /** Whether nobody said that blank lines are no rows. */
+  /** Whether no option says that blank lines are left out. */
   mayKeepBlankLines: boolean
   extraFields: 'refuse' | 'dropEmpty' | 'drop'
-  /** By the index of a field. */
+  /** By field index. */
   conversions: ReadonlyMap<number, Conversion>
-  /** Whether records are passed on as they are, but for blank lines. */
+  /** Whether records are passed on unchanged, except blank lines. */
   isPlain: boolean
   advice: readonly Advice[]
 }>
 
 export type PlanOptions = SampleOptions &
   Readonly<{
-    /** Asked only if a column may be converted. */
+    /** Called only if a column may be converted. */
     kindsOf: () => Promise<ColumnKinds | undefined>
-    /** Refuses a header without the columns of which something is said. Default: that is known not to be so. */
+    /** Rejects a header without a column that an option names. Default: no check is needed. */
     checkHeader?: ((columns: readonly string[]) => void) | undefined
   }>
 
@@ -130,7 +130,7 @@ export async function planIntake(sample: Sample, options: PlanOptions): Promise<
 type Header = Readonly<{
   hasHeader: boolean
   names: readonly string[] | undefined
-  /** The names of all fields, also of those that are left out. */
+  /** The names of all fields, including those that are left out. */
   columns: readonly string[]
   dropped: ReadonlySet<number>
   rejectColumns: number
@@ -138,7 +138,7 @@ type Header = Readonly<{
   advice: readonly Advice[]
 }>
 
-/** The columns of a source. One without a name gets one, or is left out if no record of the sample has a value for it. */
+/** The columns of a source. A column without a name gets one, or is left out if the sample has no value for it. */
 function planHeader(seen: SeenRecords, { dialect, detects }: PlanOptions, line: number): Header {
   const { header = 'present' } = dialect
   const first = seen.first[0]?.fields ?? []
@@ -176,7 +176,7 @@ function fieldColumnName(field: number): string {
   return `column${field + 1}`
 }
 
-/** Says that the names of a header look like values: one is a number or a moment, as are those below it. */
+/** Advice that the header looks like values: a name is a number or a moment, and so are the values below it. */
 function adviceOfData(records: readonly Tried[], line: number): readonly Advice[] {
   const [header, ...rows] = records
   const names = header?.fields ?? []
@@ -199,7 +199,7 @@ function looksLikeValue(text: string): boolean {
   return isNumberToken(text) || isDateTime(text)
 }
 
-/** The columns that are converted, and what is told of those whose days have two readings. */
+/** The columns to convert, and advice on columns of days with two readings. */
 async function chooseConversions(
   columns: readonly string[],
   values: readonly SeenValues[],
@@ -227,12 +227,12 @@ async function chooseConversions(
   return { conversions, unread }
 }
 
-/** Values that are added one by one, at most. Each of them ends a form in which the column could be written: there are fewer. */
+/** Most values added one by one. Each excludes a possible form of the column, and there are fewer forms. */
 const CONTRARY_MAX = 32
 
 /**
- * The choice for a column of which no kind is known, and the values that decide it: the first ones, with those of the
- * others that make another one of it, or none.
+ * The choice for a column of unknown kind, and the values that determine it: the first ones, and others that would
+ * change it.
  */
 async function decideBySample(
   { first, others }: SeenValues,
@@ -280,12 +280,12 @@ function adviceOfMarks(
   return advice
 }
 
-/** An integer that may be written with points between thousands. */
+/** An integer, possibly with points between thousands. */
 const THOUSANDS = /^-?(?:0|[1-9][0-9]{0,2}(?:\.[0-9]{3})*)$/
 
 /**
- * Columns whose points may stand between thousands: decimal commas of others tell it, or the delimiter is one of those who
- * write them, and no column has points that are before decimals.
+ * Columns whose points may separate thousands: another column has decimal commas, or the delimiter suggests them, and
+ * no column has points before decimals.
  */
 async function adviceOfPoints(
   columns: readonly string[],
@@ -315,10 +315,10 @@ async function adviceOfPoints(
   return found.map((advice) => ({ ...advice, remedy }))
 }
 
-/** What a line has that holds more than one cell, perhaps. */
+/** A line that may contain several cells. */
 const SEVERAL = /[,;|]|\S\s/
 
-/** Says that the guess of a delimiter may be wrong: lines are one column, and may have several cells. */
+/** Advice that the delimiter may be wrong: lines have one column, but perhaps several cells. */
 function adviceOfOneColumn(
   { first }: SeenRecords,
   { fieldCount }: Header,

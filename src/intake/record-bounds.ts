@@ -1,21 +1,18 @@
-// Where the records of CSV begin and end in a dialect whose quotes or comments are not those of RFC 4180.
+// Finds the records of CSV in a dialect whose quotes or comments differ from RFC 4180.
 import { BACKSLASH, CARRIAGE_RETURN, LINE_FEED, SPACE, TAB } from '../base/ascii.js'
 import { openRecordScanner, type RecordScanner, SourceFault } from '../base/record-scanner.js'
 import { areStandard, type Marks } from './fields.js'
 
-/** Finds the records of a source: as those of plain CSV where the marks are its own. */
+/** Opens a scanner of records; for standard marks, that of plain CSV. */
 export function openDialectScanner(marks: Marks, comment: string | undefined): RecordScanner {
   const isStandard = areStandard(marks) && comment === undefined
   return isStandard ? openRecordScanner('csv') : new DialectScanner(marks, comment)
 }
 
-/** Where in a field the next byte is. */
+/** The state before the next byte. */
 type Place = 'start' | 'plain' | 'quoted' | 'afterQuote' | 'comment'
 
-/**
- * Cuts records as the scanner of plain CSV does: an empty line belongs to the record that follows it. A comment is a
- * record of its own.
- */
+/** Divides records like the scanner of plain CSV: an empty line belongs to the next record. A comment is a record. */
 class DialectScanner implements RecordScanner {
   readonly starts: number[] = []
   readonly ends: number[] = []
@@ -29,7 +26,7 @@ class DialectScanner implements RecordScanner {
   #isEscaped = false
   /** Whether the open record has more than empty lines. */
   #hasContent = false
-  /** The last byte was a CR that ended the record's last line, so that a LF may belong to it. */
+  /** Whether the last byte was a CR that ended the record's last line: an LF may follow it. */
   #afterReturn = false
 
   constructor(marks: Marks, comment: string | undefined) {

@@ -1,15 +1,15 @@
-// What would read a field that does not fit its column: parts of the dialect that nobody has said.
+// Finds dialect options, not given yet, that would read a field that does not fit its column.
 import { parseDateCell, parseNumberCell } from './cells.js'
 import { SIGN } from './conversions.js'
 import { DATE_FORMS, type Dialect } from './dialect.js'
 
-/** Parts of a dialect that together read a field. */
+/** Dialect options that together read a field. */
 export type Remedy = readonly Readonly<{ option: keyof Dialect; value: string }>[]
 
 /** Characters between thousands. */
 const THOUSANDS = ['.', ',', ' ', '\u00a0', '\u202f', "'", '\u2019'] as const
 
-/** Each of them reads the field; none: it has another meaning. @param kind - Of the column. */
+/** Each of them reads the field; empty: there is none. @param kind - The kind of the column. */
 export function remediesOfField(kind: 'number' | 'date' | 'dateTime', text: string): Remedy[] {
   if (kind === 'number') return remediesOfNumber(text)
   const isRead = (found: string | undefined) =>
@@ -27,7 +27,7 @@ function remediesOfNumber(text: string): Remedy[] {
   if (reads('.')) return sign.length === 0 ? [] : [sign]
   const comma = { option: 'decimal', value: ',' } as const
   const marks = THOUSANDS.filter((mark) => text.includes(mark))
-  // A comma is the decimal mark by itself where points are between thousands.
+  // If points separate thousands, the decimal mark is a comma by default.
   const byMark = marks.filter((mark) => reads(mark === '.' ? ',' : '.', mark))
   const found: Remedy[] = byMark.map((value) => [{ option: 'thousands', value }, ...sign])
   if (reads(',')) found.unshift([comma, ...sign])

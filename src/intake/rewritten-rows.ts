@@ -1,8 +1,8 @@
-// The records of a source of CSV or TSV as the contract takes them, by a plan.
+// Rewrites the records of a CSV or TSV source into the contract's form, by a plan.
 //
 // Invariants:
-// - Record i of a run is row i of a body with that run: blank lines are records of their own, or none.
-// - A record that cannot be read is passed on so that it is refused where rows are read.
+// - Record i of a run is row i of a body with that run: a blank line is a separate record, or left out.
+// - A malformed record is passed on, so that the reader of rows rejects it.
 import { CARRIAGE_RETURN, LINE_FEED } from '../base/ascii.js'
 import { fromUtf8, NO_BYTES, utf8 } from '../base/bytes.js'
 import type { CutRun } from '../base/record-cutter.js'
@@ -19,18 +19,18 @@ export type RewrittenRun = Readonly<{
   bytes: Uint8Array
   starts: readonly number[]
   ends: readonly number[]
-  /** Where in the source each row begins. */
+  /** The offset of each row in the source. */
   offsets: readonly number[]
 }>
 
-/** Rows of a run that is rewritten, at most: of blank lines a record has any number. */
+/** Most rows of a rewritten run: a record may have any number of blank lines. */
 const BATCH_ROWS_MAX = 16_384
 
-/** The work of a row besides its characters, and that after which others may have a turn. */
+/** The work of a row besides its characters, and the amount after which other work has a turn. */
 const ROW_WORK = 16
 const STEP_WORK = 4 * 1024
 
-/** What was done so far, with the line of the first place. */
+/** How often something was done, and the line of its first place. */
 type Tally = { count: number; line: number }
 
 export class RowRewriter {
@@ -51,7 +51,7 @@ export class RowRewriter {
     this.#converters = new Map(converters)
   }
 
-  /** What was done so far. */
+  /** The changes so far. */
   get advice(): readonly Advice[] {
     const done = [...this.#tallies].map(([code, { count, line }]): Advice => {
       const told = { code, count, line }
@@ -62,7 +62,7 @@ export class RowRewriter {
     return [...done, ...converted]
   }
 
-  /** The rows of a run, as one run or several, and the work between them. */
+  /** Returns the rows of a run, as one or several runs. Yields the work in between. */
   *rewrite(run: CutRun): Generator<RewrittenRun | number, void> {
     this.#header ??= this.#headerOf(run.header)
     const { bytes, starts, ends } = run
@@ -75,7 +75,7 @@ export class RowRewriter {
     yield { header: this.#header, bytes, starts, ends, offsets: starts.map((at) => offset + at) }
   }
 
-  /** Whether a record begins with a blank line, or has delimiters alone. */
+  /** Whether a record begins with a blank line, or has only delimiters. */
   #isBlank(bytes: Uint8Array, start: number, end: number): boolean {
     let at = start
     if (this.#plan.skipsBlankLines) {
@@ -100,7 +100,7 @@ export class RowRewriter {
         whole?.slice(start, ends[i]) ?? decodeSourceText(bytes.subarray(start, ends[i]), offset)
       let at = 0
       for (let next = endOfBreak(text, at); next > at; next = endOfBreak(text, at)) {
-        // The last line of a source is none if it is blank.
+        // A blank last line of a source is not counted.
         if (this.#plan.skipsBlankLines) this.#note('blankLines', offset + at)
         else if (next < text.length) {
           rows.push(EMPTY_ROW)
@@ -138,7 +138,7 @@ export class RowRewriter {
     return { header, bytes, ...bounds, offsets: offsets.splice(0) }
   }
 
-  /** @returns undefined for what is no row */
+  /** @returns undefined: not a row */
   #rowOf(record: string, offset: number): string | undefined {
     const plan = this.#plan
     if (record === '') return undefined
@@ -166,7 +166,7 @@ export class RowRewriter {
     return `${row}\n`
   }
 
-  /** How many of the fields are passed on: one too many is refused where rows are read. */
+  /** Number of fields to pass on: the reader of rows rejects one too many. */
   #kept(fields: readonly Field[], offset: number): number {
     const { extraFields, fieldCount } = this.#plan
     if (fields.length <= fieldCount || extraFields === 'refuse') return fields.length
@@ -215,7 +215,7 @@ export class RowRewriter {
   }
 }
 
-/** Converts the cells of a column, until a value contradicts it. */
+/** Converts the cells of a column until a value contradicts the conversion. */
 class Converter {
   readonly #conversion: Conversion
   readonly #column: string
@@ -235,7 +235,7 @@ class Converter {
     return [{ code, column: this.#column, count: this.#count, line, example: text }]
   }
 
-  /** @throws {SourceFault} if it is not of the form, and cells were changed before, or it has another reading */
+  /** @throws {SourceFault} if the text has another form, and cells were already changed or it has another reading */
   convert(text: string, offset: number, lines: PassedLines): string {
     if (this.#isOver) return text
     const converted = this.#conversion.convert(text)
@@ -260,7 +260,7 @@ function contradiction(column: string, text: string, { form }: Conversion): stri
   return `column '${column}' is read as ${form}, and ${JSON.stringify(text)} is not written so`
 }
 
-/** Where the line break at a place ends; the place itself if there is none. */
+/** The end of the line break at `at`; `at` itself if there is none. */
 function endOfBreak(text: string, at: number): number {
   const char = text[at]
   if (char === '\r') return text[at + 1] === '\n' ? at + 2 : at + 1
@@ -269,13 +269,13 @@ function endOfBreak(text: string, at: number): number {
 
 const NO_FIELD: Field = { text: '', isQuoted: false, isBroken: false }
 
-/** undefined: not all bytes are of ASCII. */
+/** undefined: some bytes are not ASCII. */
 function decodeAscii(bytes: Uint8Array): string | undefined {
   try {
     const text = fromUtf8(bytes)
     return text.length === bytes.length ? text : undefined
   } catch {
-    return undefined // Where it is not UTF-8 is told record by record.
+    return undefined // Invalid UTF-8 is reported per record.
   }
 }
 
@@ -283,7 +283,7 @@ function isEmptyField({ text }: Field): boolean {
   return text === ''
 }
 
-/** Whether there is nothing between two delimiters, not even quotes. */
+/** Whether a field has no characters at all, not even quotes. */
 function isBare({ text, isQuoted }: Field): boolean {
   return text === '' && !isQuoted
 }

@@ -1,5 +1,4 @@
-// The beginning of a source of CSV or TSV: its records by the marks that are tried, and the marks by which they agree
-// best.
+// The beginning of a CSV or TSV source: tries marks on its records, and finds those for which they agree best.
 import { CARRIAGE_RETURN, LINE_FEED } from '../base/ascii.js'
 import { countLineBreaks, type RecordScanner, SourceFault } from '../base/record-scanner.js'
 import type { TimeSlices } from '../base/time-slices.js'
@@ -18,25 +17,25 @@ export type Sample = Readonly<{
 export type SampleOptions = Readonly<{
   format: 'csv' | 'tsv'
   dialect: Dialect
-  /** Whether what is not said is detected. */
+  /** Whether what the options leave open is detected. */
   detects: boolean
-  /** Gives others turns. Default: nobody gets any. */
+  /** Yields to other work. Default: never. */
   slices?: Slices | undefined
 }>
 
-/** The turns of one operation. */
+/** The time slices of one operation. */
 export type Slices = Pick<TimeSlices, 'spend' | 'pause'>
 
 /** Bytes of a sample in which delimiters and quotes are tried. */
 const TRIED_BYTES = 64 * 1024
 export const TRIED_RECORDS = 200
 
-/** What stands in front of the records. */
+/** The part of a source before its records. */
 type Beginning = Readonly<{
   sample: Sample
   bytes: number
   lines: number
-  /** The delimiter that the first line says, as Excel writes it; it is then no header. */
+  /** The delimiter that the first line states, as Excel writes it; that line is not the header. */
   separator: string | undefined
 }>
 
@@ -58,7 +57,7 @@ export function readBeginning({ bytes, isWhole }: Sample, { skipLines = 0 }: Dia
   return { sample: { bytes: bytes.subarray(at), isWhole }, bytes: at, lines, separator }
 }
 
-/** Where the line behind that of `start` begins; the end if there is none. */
+/** The beginning of the next line after `start`; the end if there is none. */
 function endOfLine(bytes: Uint8Array, start: number): number {
   for (let at = start; at < bytes.length; at++) {
     if (bytes[at] === CARRIAGE_RETURN) return bytes[at + 1] === LINE_FEED ? at + 2 : at + 1
@@ -82,14 +81,14 @@ export function triedOf({ bytes, isWhole }: Sample): Sample {
 /** A record of the sample. */
 export type Tried = Readonly<{ fields: readonly Field[]; blankLines: number; start: number }>
 
-/** A record that does not end, or not within a part of the sample that tells much of how its quotes are meant. */
+/** A record that does not end, at least not within the part of the sample that matters for quotes. */
 const OPEN: readonly Field[] = [{ text: '', isQuoted: false, isBroken: true }]
 
-/** Bytes of a sample that are scanned in one step: those in which marks are tried are one. */
+/** Bytes of a sample scanned per step; the part in which marks are tried is one step. */
 export const STEP_BYTES = TRIED_BYTES
 
 /**
- * The records of a sample that are whole, without comments, and undefined after each step; the last is `OPEN` if it has
+ * The complete records of a sample, without comments, and undefined after each step; the last one is `OPEN` if it has
  * not ended.
  */
 export function* sampleRecords(
@@ -125,7 +124,7 @@ function isLineBreak(byte: number | undefined): boolean {
   return byte === LINE_FEED || byte === CARRIAGE_RETURN
 }
 
-/** The first records of a part in which marks are tried. */
+/** The first records of the part in which marks are tried. */
 function triedRecords(
   tried: Sample,
   marks: Marks,
@@ -141,7 +140,7 @@ function triedRecords(
   return records
 }
 
-/** @returns whether the last record has ended; if not, that is told when the rows are read */
+/** @returns whether the last record has ended; if not, the reader of rows reports it */
 function finishScan(scanner: RecordScanner): boolean {
   try {
     scanner.finish()
@@ -152,10 +151,10 @@ function finishScan(scanner: RecordScanner): boolean {
   }
 }
 
-/** A comma last: it may stand in numbers, so that of those by which records agree as well the others come first. */
+/** The comma is last, because it occurs in numbers: on equal agreement, earlier ones win. */
 const DELIMITERS = [';', '\t', '|', ','] as const
 
-/** The marks by which the records of a sample agree best; what is said stays. */
+/** The marks for which the records of a sample agree best; given marks stay. */
 export async function detectMarks(
   tried: Sample,
   separator: string | undefined,
@@ -177,19 +176,17 @@ export async function detectMarks(
   return best.marks
 }
 
-/** The ways of quoting that are tried where none is said. */
+/** The quoting variants to try if none is given. */
 function quotingVariants(marks: Marks, said: Dialect): readonly Marks[] {
   if ((said.quote ?? said.quotes ?? said.escape ?? said.trim) !== undefined) return [marks]
   return [marks, { ...marks, isTrimmed: true }, { ...marks, hasBackslashes: true }]
 }
 
-/**
- * What decides between delimiters by which records agree as well: that the first line is the header, then more fields.
- */
+/** Decides between delimiters of equal agreement: the header in the first line wins, then more fields. */
 const PREAMBLE_COST = 0.01
 const FIELD_WEIGHT = 1e-9
 
-/** How many records have as many fields as their header, from 0 to 1: 0 if that has one field, or quotes are broken. */
+/** The share of records with as many fields as the header, 0 to 1; 0 if the header has one field, or quotes are broken. */
 function agreementOf(records: readonly Tried[]): number {
   const index = headerIndexOf(records)
   const rows = records.slice(Math.max(0, index))
@@ -200,8 +197,8 @@ function agreementOf(records: readonly Tried[]): number {
 }
 
 /**
- * The record that is the header: behind comments, or behind lines with one field that a blank line divides from records
- * with more. -1: none is, so the first record is.
+ * The index of the header: after comments, or after lines with one field that a blank line separates from records with
+ * more. -1: not found, so the first record is used.
  */
 function headerIndexOf(records: readonly Tried[]): number {
   const first = records
@@ -215,7 +212,7 @@ function headerIndexOf(records: readonly Tried[]): number {
   return isTable && (isComment || header.blankLines > 0) ? first : -1
 }
 
-/** Lines in front of the header, such as the title of a report. */
+/** Lines before the header, such as the title of a report. */
 type Preamble = Readonly<{ bytes: number; lines: number }>
 
 const PREAMBLE_RECORDS_MAX = 20
@@ -228,7 +225,7 @@ export function findPreamble(
   const { comment, skipLines, header: names } = dialect
   const records = triedRecords(tried, marks, comment, PREAMBLE_RECORDS_MAX + 2)
   const isFound = detects && skipLines === undefined && !Array.isArray(names)
-  // Comments in front of the header are no header, whoever says which lines are comments.
+  // Comments before the header are skipped, whoever defines comments.
   const header = (isFound && records[headerIndexOf(records)]) || (comment && records[0])
   if (!header) return { bytes: 0, lines: 0 }
   return { bytes: header.start, lines: countLineBreaks(tried.bytes.subarray(0, header.start)) }

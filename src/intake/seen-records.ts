@@ -1,26 +1,26 @@
-// What the records of a sample show: the first of them, and the values of their fields.
+// The facts collected from the records of a sample: the first records, and the values of fields.
 import { type SampleOptions, STEP_BYTES, TRIED_RECORDS, type Tried } from './sample.js'
 
-/** Values of a column in the sample, without empty ones. */
+/** The nonempty values of a column in the sample. */
 export type SeenValues = Readonly<{
-  /** The first different ones, at most `VALUES_MAX`, from which a conversion is chosen. */
+  /** The first distinct values, at most `VALUES_MAX`, from which a conversion is chosen. */
   first: Set<string>
-  /** The others, which it must fit as well. */
+  /** The other values, which the conversion must fit too. */
   others: string[]
 }>
 
 export const VALUES_MAX = 4_096
 
-/** How MySQL and PostgreSQL write an empty cell. */
+/** The notation of an empty cell by MySQL and PostgreSQL. */
 export const NULL_OF_DATABASES = '\\N'
 
-/** What the records of a sample show. */
+/** The facts collected from a sample. */
 export class SeenRecords {
   /** The header and the first rows. */
   readonly first: Tried[] = []
   /** By field. */
   readonly values: SeenValues[] = []
-  /** The fields that have a text in a row. */
+  /** The fields that have text in some row. */
   readonly filled = new Set<number>()
   hasDatabaseNulls = false
   readonly #nulls: ReadonlySet<string>
@@ -37,7 +37,7 @@ export class SeenRecords {
     this.#seeksNulls = nulls === undefined && detects
   }
 
-  /** What is done with fields behind the last column: that those of the sample are empty allows to drop them. */
+  /** The default for fields after the last column: they may be dropped if they are empty in the sample. */
   get extraFields(): 'refuse' | 'dropEmpty' {
     return this.#hasExtraFields && !this.#hasExtraTexts ? 'dropEmpty' : 'refuse'
   }
@@ -83,12 +83,12 @@ export async function readSample(
   return seen
 }
 
-/** The work of a field or of a value of a sample. */
+/** The work per field or value of a sample. */
 export const FIELD_WORK = 16
 
 export const NO_VALUES: SeenValues = { first: new Set(), others: [] }
 
-/** Whether all values of a column are so. */
+/** Whether a test holds for all values of a column. */
 export async function areAll(
   { first, others }: SeenValues,
   test: (text: string) => boolean,

@@ -1,13 +1,13 @@
-// What a source is, by its first bytes: names and media types only decide what bytes leave open.
+// Recognizes a source by its first bytes: names and media types only decide what bytes leave open.
 import type { Bytes } from '../base/bytes.js'
 
-/** What is no text. `ole` is a workbook of Excel before 2007, `zip` one of today. */
+/** Files that are not text. `ole` is an Excel workbook from before 2007, `zip` a current one. */
 export type BinaryKind = 'gzip' | 'zstd' | 'xz' | 'bzip2' | 'zip' | 'ole' | 'parquet'
 
-/** Bytes that decide what a source is: all of them if it has fewer. */
+/** Number of bytes that are examined, or all of a shorter source. */
 export const SNIFFED_BYTES = 1024
 
-/** How files begin. No text does, in any encoding but by a far-fetched choice of its first characters. */
+/** The first bytes of files. No realistic text begins with them, in any encoding. */
 const SIGNATURES: readonly (readonly [BinaryKind, readonly number[]])[] = [
   ['gzip', [0x1f, 0x8b]],
   ['zstd', [0x28, 0xb5, 0x2f, 0xfd]],
@@ -18,18 +18,18 @@ const SIGNATURES: readonly (readonly [BinaryKind, readonly number[]])[] = [
   ['parquet', [0x50, 0x41, 0x52, 0x31]],
 ]
 
-/** Behind `BZh` and a digit a stream of bzip2 has this; a text has not. */
+/** The bytes after `BZh` and a digit in a bzip2 stream, but not in a text. */
 const BZIP2_BLOCK = [0x31, 0x41, 0x59, 0x26, 0x53, 0x59]
 const BZIP2_BLOCK_AT = 4
 
-/** @returns undefined for what is no known binary file, so a text perhaps */
+/** @returns undefined: not a known binary file, so perhaps a text */
 export function binaryKindOf(start: Bytes): BinaryKind | undefined {
   const found = SIGNATURES.find(([, signature]) => hasAt(start, 0, signature))?.[0]
   if (found === 'bzip2' && !hasAt(start, BZIP2_BLOCK_AT, BZIP2_BLOCK)) return undefined
   return found
 }
 
-/** Why a source cannot be read as text, and what to do. */
+/** Why a source is not text, and what to do. */
 export function refusalOf(kind: BinaryKind): string {
   switch (kind) {
     case 'zip':
@@ -47,22 +47,22 @@ function hasAt(bytes: Bytes, at: number, signature: readonly number[]): boolean 
   return signature.every((byte, i) => byte === bytes[at + i])
 }
 
-/** How a page begins, such as the one that asks to sign in where a file was expected. */
+/** The beginning of an HTML page, such as a sign-in page returned instead of a file. */
 const HTML = /^\s*(?:<\?xml[^>]*>\s*)?(?:<!--[^>]*-->\s*)*<(?:!doctype\s+html|html)[\s>]/i
 
 export function isHtml(text: string): boolean {
   return HTML.test(text)
 }
 
-/** Bytes below 0x20 that a text may have: tab, line breaks, and the end of a file of DOS. */
+/** Control bytes that a text may contain: tab, line breaks, and the end-of-file mark of DOS. */
 const TEXT_CONTROLS: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x1a, 0x1b])
 
-/** Bytes of 0 in a hundred that a text may have. */
+/** Most zero bytes in a text, in percent. */
 const ZEROS_OF_TEXT_PERCENT_MAX = 1
 
 /**
- * Whether bytes that have no known signature are no text either.
- * @param isGuessed - Whether their encoding is a guess, in which nearly all bytes mean something.
+ * Whether bytes without a known signature are binary.
+ * @param isGuessed - Whether their encoding was guessed: in it, nearly all bytes are valid.
  */
 export function isBinary(beginning: Bytes, isGuessed: boolean): boolean {
   let zeros = 0
@@ -76,7 +76,7 @@ export function isBinary(beginning: Bytes, isGuessed: boolean): boolean {
   return zeros * 100 > beginning.length * ZEROS_OF_TEXT_PERCENT_MAX
 }
 
-/** Byte order marks, the longer ones first. */
+/** Byte order marks, longer ones first. */
 const MARKS: readonly (readonly [string, readonly number[]])[] = [
   ['utf-32le', [0xff, 0xfe, 0x00, 0x00]],
   ['utf-32be', [0x00, 0x00, 0xfe, 0xff]],
@@ -85,18 +85,18 @@ const MARKS: readonly (readonly [string, readonly number[]])[] = [
   ['utf-16be', [0xfe, 0xff]],
 ]
 
-/** The encoding that a byte order mark shows. */
+/** The encoding of a byte order mark. */
 export function markedEncodingOf(start: Bytes): string | undefined {
   return MARKS.find(([, mark]) => hasAt(start, 0, mark))?.[0]
 }
 
-/** Bytes of 0 that a text of UTF-16 has at every other place, and one of another encoding nowhere. */
+/** Least share of zero bytes, in percent, at every other place of UTF-16 text; other encodings have none. */
 const ZEROS_PERCENT_MIN = 40
 
 /**
- * The encoding of a text without a byte order mark: UTF-16 by its bytes of 0, else UTF-8 if it is valid, else the code
- * page of Western Europe, in which all bytes mean something.
- * @param isWhole - Whether these are all bytes; else the last character may be cut.
+ * Guesses the encoding of a text without a byte order mark: UTF-16 by its zero bytes, otherwise UTF-8 if it is valid,
+ * otherwise the code page of Western Europe, in which all bytes are valid.
+ * @param isWhole - Whether these are all bytes; otherwise the last character may be cut.
  */
 export function guessEncoding(sample: Bytes, isWhole: boolean): string {
   const zeros = [0, 0]

@@ -1,4 +1,4 @@
-// The bytes of a source of text as UTF-8, whatever its encoding; what is no text is refused.
+// Converts a text source of any encoding to UTF-8, and rejects other sources.
 import { concatBytes } from '../base/bytes.js'
 import { withoutByteOrderMark } from '../base/record-cutter.js'
 import { SourceFault } from '../base/record-scanner.js'
@@ -14,7 +14,7 @@ import {
   SNIFFED_BYTES,
 } from './sniff.js'
 
-/** Bytes of a source from which its plan is made. */
+/** Number of bytes of a source used for its plan. */
 export const SAMPLE_BYTES = 1024 * 1024
 
 /** The beginning of a source, and all of it. */
@@ -25,7 +25,7 @@ export type Begun = Readonly<{
   all: AsyncIterable<Uint8Array>
 }>
 
-/** Reads the first bytes of a source: as many as are wanted, unless there are fewer, whatever its pieces are. */
+/** Reads the first `wanted` bytes of a source, or all if there are fewer. */
 export async function begin(source: AsyncIterable<Uint8Array>, wanted: number): Promise<Begun> {
   const rest = source[Symbol.asyncIterator]()
   const pieces: Uint8Array[] = []
@@ -59,7 +59,7 @@ async function* continued(
   }
 }
 
-/** A source unpacked if it is of gzip, by its bytes. @throws {SourceFault} while it is read, if it is damaged or cut off */
+/** Unpacks a source if its bytes are gzip. @throws {SourceFault} while it is read, if it is damaged or truncated */
 export async function* unpackGzip(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const { start, all } = await begin(source, SNIFFED_BYTES)
   if (binaryKindOf(start) !== 'gzip') return yield* all
@@ -91,9 +91,9 @@ export async function* unpackGzip(source: AsyncIterable<Uint8Array>): AsyncGener
 export type TextBytes = Begun & Readonly<{ encoding: string; isGuessed: boolean }>
 
 /**
- * @param given - The encoding that is said. undefined: UTF-8, or what the byte order mark shows.
- * @param guesses - Whether an encoding that nobody said is guessed from the bytes. JSON has none but those of Unicode.
- * @throws {SourceFault} for what is no text, or has the mark of another encoding than the given one
+ * @param given - The given encoding. undefined: UTF-8, or the encoding of the byte order mark.
+ * @param guesses - Which encodings may be guessed from the bytes, if none is given. JSON has only those of Unicode.
+ * @throws {SourceFault} if it is not text, or has the mark of another encoding than the given one
  */
 export async function openTextBytes(
   source: AsyncIterable<Uint8Array>,
@@ -117,16 +117,16 @@ export async function openTextBytes(
   return { ...text, encoding, isGuessed }
 }
 
-/** Bytes in which a page shows itself. */
+/** Number of bytes in which an HTML page is recognized. */
 const HTML_BYTES = 1024
 
-/** What is guessed of the encoding of a source. */
+/** The encodings that may be guessed for a source. */
 export function allowedGuesses(format: SourceFormat, detects: boolean): 'none' | 'unicode' | 'all' {
   if (!detects) return 'none'
   return isJson(format) ? 'unicode' : 'all'
 }
 
-/** @throws {SourceFault} if the mark and what is said contradict each other, or no decoder knows the mark */
+/** @throws {SourceFault} if the mark contradicts the given encoding, or no decoder supports it */
 function reconcileEncoding(
   marked: string | undefined,
   given: string | undefined,

@@ -1,5 +1,5 @@
-// Rows as they are passed on, looked at once: lines that are shorter than their header, names of columns that are not what
-// they seem, and the values of the columns.
+// Watches rows as they are passed on: lines shorter than their header, questionable column names, and the values of
+// columns.
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -21,10 +21,10 @@ import { fieldTexts, findFields } from './field-bounds.js'
 import type { PassedLines } from './passed-lines.js'
 import { textOfToken, WatchedValues } from './watched-values.js'
 
-/** Columns that are watched, at most: those behind them are not. */
+/** Most watched columns; those after them are ignored. */
 const COLUMNS_MAX = 4_096
 
-/** The work after which others may have a turn, and that of a value besides its bytes. */
+/** The work after which other work has a turn, and the work per value besides its bytes. */
 const STEP_WORK = 16 * 1024
 const VALUE_WORK = 64
 
@@ -37,14 +37,14 @@ type Rows = Readonly<{
   offsets: readonly number[]
 }>
 
-/** What a row of an export calls its ID: no column. */
+/** The name of the row ID in an export, which is not a column. */
 const ROW_ID = '$rowID'
 
 export class WatchedRows {
   readonly #dialect: Dialect
   readonly #lines: PassedLines
   readonly #columns = new Map<string, WatchedValues>()
-  /** The names of CSV in the order of the fields; of JSON in that of the last row, with their bytes. */
+  /** For CSV, in field order; for JSON, in the order of the last row, with the bytes of names. */
   #fields: readonly (WatchedValues | undefined)[] = []
   readonly #order: Readonly<{ name: Uint8Array; column: WatchedValues | undefined }>[] = []
   readonly #bounds: number[] = []
@@ -58,12 +58,12 @@ export class WatchedRows {
     this.#lines = lines
   }
 
-  /** What rows lack: they are told whatever the table is. */
+  /** Advice that does not depend on the table. */
   get adviceOfLines(): readonly Advice[] {
     return this.#short === undefined ? [] : [{ code: 'shortLines', ...this.#short }]
   }
 
-  /** What is told of a table that gets its columns of these rows. */
+  /** Advice for a table that gets its columns from these rows. */
   get adviceOfColumns(): readonly Advice[] {
     const line = this.#rowIdLine
     const spaced = [...this.#columns.keys()].filter((name) => /^ | $/.test(name))
@@ -80,7 +80,7 @@ export class WatchedRows {
     ]
   }
 
-  /** Looks at the rows of a run, from which the lines are. Yields the work that was done. */
+  /** Watches the rows of a run that provides the lines. Yields the work done. */
   *add(run: Rows): Generator<number, void> {
     const { bytes, starts, ends, format } = run
     this.#isJson = isJson(format)
@@ -105,7 +105,7 @@ export class WatchedRows {
     this.#fields = fieldTexts(header, delimiter).map((name) => this.#columnOf(name, () => 1))
   }
 
-  /** undefined: it is not watched. */
+  /** undefined: the column is not watched. */
   #columnOf(name: string, lineOf: () => number): WatchedValues | undefined {
     if (name === ROW_ID) this.#rowIdLine ??= lineOf()
     const known = this.#columns.get(name)
@@ -115,7 +115,7 @@ export class WatchedRows {
     return column
   }
 
-  /** @returns the number of fields. Those of a line with too many are not counted, as it is not known which. */
+  /** @returns the number of fields. A line with too many is not watched, because it is unknown which are extra. */
   #addFields(
     bytes: Uint8Array,
     start: number,
@@ -136,7 +136,7 @@ export class WatchedRows {
     return count
   }
 
-  /** @returns the number of members. What is no JSON is refused where rows are read. */
+  /** @returns the number of members. Malformed JSON is left to the reader of rows. */
   #addMembers(bytes: Uint8Array, start: number, end: number, lineOf: () => number): number {
     let at = skipSpaceBytes(bytes, start)
     if (bytes[at] !== OPEN_BRACE) return 0
@@ -155,7 +155,7 @@ export class WatchedRows {
     }
   }
 
-  /** The column of a name in its quotes. Rows mostly have the names of the row before, in its order. */
+  /** The column of a quoted name. Rows mostly repeat the previous row's names in order. */
   #memberOf(
     bytes: Uint8Array,
     from: number,
@@ -173,14 +173,14 @@ export class WatchedRows {
   }
 }
 
-/** Behind the quote that closes a string. */
+/** The position after a string's closing quote. */
 function endOfString(bytes: Uint8Array, start: number, limit: number): number {
   let at = start + 1
   while (at < limit && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1
   return Math.min(at + 1, limit)
 }
 
-/** Behind a value: a token, a string, or an object or array with all that is in it. */
+/** The position after a value: a token, a string, or an object or array with its content. */
 function endOfValue(bytes: Uint8Array, start: number, limit: number): number {
   let depth = 0
   let at = start

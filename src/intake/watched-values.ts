@@ -1,9 +1,8 @@
-// The values of a column whose kind nobody knows, as they go by: which of them, or which way of writing them, make the
-// column text.
+// Watches the values of a column of unknown kind: which values, or which notations, make the column text.
 //
 // Invariants:
-// - A value has the kind that inference gives a column with it alone, so that what is told is what a table gets.
-// - Values are counted and not kept, but for one of each class.
+// - A value has the kind that inference would give a column with only this value, so the advice matches the table.
+// - Values are counted; only one per class is kept.
 import {
   DIGIT_NINE,
   DIGIT_ZERO,
@@ -20,7 +19,7 @@ import type { Advice, AdviceCode } from './advice.js'
 import { parseNumberCell } from './cells.js'
 import { fieldText } from './field-bounds.js'
 
-/** Ways of writing numbers that inference takes for text, whatever their number. */
+/** Notations of numbers that inference treats as text, however many there are. */
 const NUMBERS_AS_TEXT = [
   'decimalComma',
   'commasUnsure',
@@ -29,7 +28,7 @@ const NUMBERS_AS_TEXT = [
   'looseNumber',
 ] as const
 
-/** Ways that are told of a few values only, as all may be codes. */
+/** Notations reported only for a few values, because all of them may be codes. */
 const NUMBERS_PERHAPS = ['paddedNumber', 'groupedNumber'] as const
 
 type ValueClass =
@@ -41,7 +40,7 @@ type ValueClass =
   | 'array'
   | 'text'
 
-/** What the values of a column are, but for the odd ones. */
+/** The class of a column's values, except the odd ones. */
 const GROUPS = {
   numbers: ['number', ...NUMBERS_AS_TEXT],
   booleans: ['boolean'],
@@ -51,19 +50,19 @@ const GROUPS = {
 
 const GROUP_NAMES = Object.keys(GROUPS) as (keyof typeof GROUPS)[]
 
-/** What a decimal comma that is said makes numbers of, if no other number has a point. */
+/** The classes that a given decimal comma turns into numbers, if no other number has a point. */
 const READ_WITH_COMMA = ['number', 'decimalComma', 'commasUnsure', 'spacedNumber'] as const
 
-/** What JSON has as no text. */
+/** JSON values other than text. */
 const TOKENS = ['number', 'boolean', 'array'] as const
 
-/** Values of one class, and one of them. */
+/** The values of one class: their number, and an example. */
 type Seen = { count: number; line: number; example: string }
 
-/** Odd values of a column that is told of them, in percent: fewer than this. */
+/** Odd values are reported if they are less than this share of the column, in percent. */
 const ODD_PERCENT = 1
 
-/** A column of CSV is watched no more when it has so many texts, and most of its values are. */
+/** A CSV column is no longer watched once it has this many texts, and they are most of its values. */
 const TEXTS_MAX = 4_096
 
 const EXAMPLE_CHARS_MAX = 200
@@ -72,16 +71,16 @@ export class WatchedValues {
   readonly #column: string
   readonly #seen = new Map<ValueClass, Seen>()
   #count = 0
-  /** Whether a number has a point, which a decimal comma beside it contradicts. */
+  /** Whether a number has a point, which contradicts a decimal comma. */
   #hasPoints = false
-  /** Whether it is text, whatever follows. */
+  /** Whether the column is text, whatever follows. */
   isOver = false
 
   constructor(column: string) {
     this.#column = column
   }
 
-  /** Counts a field of CSV. @param lineOf - The line of its record. */
+  /** Counts a CSV field. @param lineOf - Returns the line of its record. */
   addField(bytes: Uint8Array, from: number, to: number, lineOf: () => number): void {
     if (this.isOver || from === to) return
     const points = pointsOfNumber(bytes, from, to)
@@ -98,14 +97,14 @@ export class WatchedValues {
     this.isOver = texts >= TEXTS_MAX && 2 * texts > this.#count
   }
 
-  /** Counts a value of JSON. Empty cells, and objects, which no column takes, are none. */
+  /** Counts a JSON value. Ignores empty cells, and objects, which no column accepts. */
   addToken(bytes: Uint8Array, from: number, to: number, lineOf: () => number): void {
     const valueClass = classOfToken(bytes, from, to)
     if (valueClass === undefined || this.#counts(valueClass)) return
     this.#begin(valueClass, textOfToken(bytes, from, to), lineOf)
   }
 
-  /** Counts one more value of a class. @returns false for the first one */
+  /** Counts a value of a class. @returns false: it is the first one */
   #counts(valueClass: ValueClass): boolean {
     const seen = this.#seen.get(valueClass)
     if (seen === undefined) return false
@@ -121,8 +120,8 @@ export class WatchedValues {
   }
 
   /**
-   * What makes the column text, if most of its values are something else.
-   * @param isDecimalSaid - Whether it is said how its decimals are written.
+   * The causes that make the column text, if most of its values are of another kind.
+   * @param isDecimalSaid - Whether an option gives its decimal mark.
    */
   advice(isJson: boolean, isDecimalSaid: boolean): readonly Advice[] {
     const about = { column: this.#column, values: this.#count }
@@ -143,7 +142,7 @@ export class WatchedValues {
   #adviceOfNumbers(isDecimalSaid: boolean): readonly (Seen & Readonly<{ code: AdviceCode }>)[] {
     const codes = new Set<(typeof NUMBERS_AS_TEXT)[number]>(NUMBERS_AS_TEXT)
     const commas = this.#seen.get('decimalComma')
-    // One that has one reading only tells how the others are meant.
+    // A value with only one reading shows how to read the others.
     if (isDecimalSaid || commas !== undefined) codes.delete('commasUnsure')
     if (isDecimalSaid) codes.delete('decimalComma')
     const unsure = this.#seen.get('commasUnsure')?.count ?? 0
@@ -158,7 +157,7 @@ export class WatchedValues {
     })
   }
 
-  /** The values of some classes together, with the first of them; undefined: there are none. */
+  /** The number of values in several classes, with the first example; undefined: none. */
   #all(classes: readonly ValueClass[]): Seen | undefined {
     let all: Seen | undefined
     for (const valueClass of classes) {
@@ -171,24 +170,24 @@ export class WatchedValues {
   }
 }
 
-/** Characters of a value that may be more than text, at most. */
+/** Most characters of a value that may be other than text. */
 const JUDGED_CHARS_MAX = 1_024
 
-/** A number with separators of thousands has a comma before three digits. */
+/** A number that may have a separator of thousands: a comma before three digits. */
 const UNSURE_COMMA = /^-?[1-9][0-9]{0,2},[0-9]{3}$/
 
-/** No digit beside the point, a plus sign (longer ones are of telephone numbers), separators of thousands. */
+/** No digit on one side of the point, a plus sign (longer numbers are telephone numbers), or separators of thousands. */
 const LOOSE_NUMBER =
   /^(?:[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]{0,14})\.)|\+(?:0|[1-9][0-9]{0,3})(?:\.[0-9]+)?|[-+]?[1-9][0-9]{0,2}(?:,[0-9]{3}){1,4}(?:\.[0-9]+)?)$/
 
-/** Digits that mean something as text, such as those of a ZIP code. */
+/** Digits that are meant as text, such as a ZIP code. */
 const PADDED_NUMBER = /^(?:\+|-?0(?=[0-9]))[0-9][0-9.,]*$/
 
 const GROUPED_NUMBER = /^-?[0-9]{1,3}(?:[.,][0-9]{3})+(?:[.,][0-9]+)?$/
 
 const DECIMAL_COMMA = { decimal: ',', thousands: undefined, currency: undefined } as const
 
-/** The class of a field that is not empty. */
+/** The class of a nonempty field. */
 export function classOfField(text: string): ValueClass {
   if (text.length > JUDGED_CHARS_MAX) return 'text'
   const kind = kindOfField(text)
@@ -206,7 +205,7 @@ export function classOfField(text: string): ValueClass {
   return GROUPED_NUMBER.test(inner) ? 'groupedNumber' : 'text'
 }
 
-/** undefined: it is no value of a cell. */
+/** undefined: not a value of a cell. */
 function classOfToken(bytes: Uint8Array, from: number, to: number): ValueClass | undefined {
   const first = bytes[from]
   if (first === OPEN_BRACKET) return 'array'
@@ -220,21 +219,21 @@ function classOfToken(bytes: Uint8Array, from: number, to: number): ValueClass |
 
 const DECODER = new TextDecoder()
 
-/** A string of JSON without its quotes, and what else it has as it is. */
+/** The text of a JSON string; other tokens unchanged. */
 export function textOfToken(bytes: Uint8Array, from: number, to: number): string {
   const token = DECODER.decode(bytes.subarray(from, to))
   if (bytes[from] !== QUOTE) return token
   try {
     return token.includes('\\') ? String(JSON.parse(token)) : token.slice(1, -1)
   } catch {
-    return token // It is refused where rows are read.
+    return token // The reader of rows rejects it.
   }
 }
 
-/** Digits that all numbers of so many have as a double. */
+/** Numbers with at most this many digits are exact as doubles. */
 const PLAIN_DIGITS_MAX = 15
 
-/** The points of bytes that are a number to every inference, 0 or 1; -1: they are none, or not surely. */
+/** The number of points, 0 or 1, in bytes that are certainly a number; -1: perhaps not a number. */
 function pointsOfNumber(bytes: Uint8Array, from: number, to: number): number {
   const start = bytes[from] === MINUS ? from + 1 : from
   if (to - start > PLAIN_DIGITS_MAX || !isDigitAt(bytes, start) || !isDigitAt(bytes, to - 1))
@@ -250,7 +249,7 @@ function pointsOfNumber(bytes: Uint8Array, from: number, to: number): number {
 const DAY_BYTES = 10
 const DAYS_OF_ALL_MONTHS = 28
 
-/** Whether bytes are a day of every calendar, as `2024-02-28`. */
+/** Whether bytes are a certainly valid day, such as `2024-02-28`. */
 function isPlainDay(bytes: Uint8Array, from: number, to: number): boolean {
   if (to - from !== DAY_BYTES || bytes[from + 4] !== MINUS || bytes[from + 7] !== MINUS)
     return false

@@ -1,13 +1,13 @@
-// Writes batches as durably as the store was opened for.
+// Writes batches with the durability that the store was opened with.
 //
-// `interval` acknowledges a batch before it is on disk, and still loses only the newest ones in a power cut. LevelDB
-// syncs only the log that it writes to, so a synced batch may survive an earlier one whose log was closed unsynced
+// `interval` acknowledges a batch before it is on disk, but loses only the newest batches in a power cut. LevelDB syncs
+// only the log that it writes to, so a synced batch may survive an earlier one in a log that was closed unsynced
 // (LEVELDB.md, F6).
 //
 // Invariants in `interval`:
-// - All bytes that are not on the disk are in one log, the one being written: the memory table is flushed,
-//   which begins a new log, before LevelDB would do so by itself. A file that is only appended to loses its end.
-// - While LevelDB may begin a new log at any moment, as in a compaction, every batch is synced.
+// - All bytes that are not on disk are in the current log: the memory table is flushed, which begins a new log, before
+//   LevelDB would do so itself. A file that is only appended to loses only its end.
+// - While LevelDB may begin a new log at any moment, as during a compaction, every batch is synced.
 import type { LevelDatabase, LevelOperation } from './level-database.js'
 import { flushMemory, operationBytes, writeBatch } from './level-database.js'
 
@@ -16,13 +16,13 @@ export type Durability = 'commit' | 'interval' | 'none'
 
 export type BatchWriterOptions = Readonly<{ durability: Durability; flushBytes: number }>
 
-/** Bytes that an operation takes in a memory table beside its key and value, at most. */
+/** Most bytes that an operation takes in a memory table besides its key and value. */
 const OPERATION_BYTES = 64
 
 export class BatchWriter {
   readonly #database: LevelDatabase
   readonly #options: BatchWriterOptions
-  /** Written since the memory table was flushed. */
+  /** Bytes written since the memory table was flushed. */
   #tableBytes = 0
   #isBehind = false
   #syncers = 0
@@ -32,19 +32,19 @@ export class BatchWriter {
     this.#options = options
   }
 
-  /** Whether some batch may not be on the disk yet, and will be. */
+  /** Whether batches are not on disk yet, but will be. */
   get isBehind(): boolean {
     return this.#isBehind
   }
 
-  /** Whether all that was written is on the disk. */
+  /** Whether all that was written is on disk. */
   get isDurable(): boolean {
     return this.#options.durability !== 'none' && !this.#isBehind
   }
 
   /**
-   * Writes one batch; one at a time.
-   * @param sync - It must be on the disk when this resolves, with all before it, if the store syncs at all.
+   * Writes one batch. Must not run concurrently.
+   * @param sync - Whether it, and all batches before it, must be on disk when this resolves, if the store syncs at all.
    */
   write(operations: LevelOperation[], sync: boolean): Promise<void> {
     const { durability } = this.#options
@@ -57,11 +57,11 @@ export class BatchWriter {
     await writeBatch(this.#database, operations, synced)
     this.#tableBytes += bytesOfBatch(operations)
     this.#isBehind = !synced
-    // LevelDB would do it before its next write.
+    // Otherwise LevelDB would flush before its next write.
     if (this.#tableBytes > this.#options.flushBytes) await this.#flush()
   }
 
-  /** Syncs every batch that begins from now on, until the returned function is called. */
+  /** Syncs every batch from now on, until the returned function is called. */
   syncAll(): () => void {
     this.#syncers++
     return () => {

@@ -1,14 +1,13 @@
-// The dense sequence of commit records, by which an open notices that the database lost some.
+// The dense sequence of commit records, by which an open detects lost commits.
 //
 // LevelDB drops a damaged part of its log without an error and keeps what follows (LEVELDB.md, F3). So each batch also
-// puts commit record n, one more than the batch before, and a missing number shows that acknowledged commits are gone.
-// Records cut off at the end leave no gap: only the high-water mark beside the database shows those.
+// puts commit record n, one more than the previous batch: a missing number shows that acknowledged commits are gone.
+// Records lost at the end leave no gap: only the high-water mark beside the database shows them.
 //
 // Invariants:
-// - The records of `lowest` to `last` are all there, and none above; `lowest` is in the checkpoint
-//   record, or 1 when there is none. Records below it, which an interrupted restart leaves, mean nothing.
-// - A batch changes them by itself: its record, and when records are pruned the deletes and the
-//   checkpoint, are part of it.
+// - All records from `lowest` to `last` exist, and none above; `lowest` is in the checkpoint record, or 1 without one.
+//   Lower records, left by an interrupted restart, are ignored.
+// - They change atomically with each batch: its record, and on pruning the deletes and the checkpoint, are part of it.
 import type { Bytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { StoreError } from '../base/store-error.js'
@@ -30,13 +29,13 @@ import {
   VERSION_BASE_KEY,
 } from './record-envelope.js'
 
-/** Both are at least 0; `last` is `lowest - 1` when there is no record. */
+/** `lowest` and `last` are at least 0; `last` is `lowest - 1` if there are no records. */
 export type CommitLog = Readonly<{ lowest: number; last: number }>
 
 export type CommitLogOptions = Readonly<{
   commitRecordsMin: number
   checkpointBatches: number
-  /** Checksum of the name of the store; undefined: it has none. */
+  /** Checksum of the store's name; undefined: it has none. */
   storeCrc: number | undefined
 }>
 
@@ -49,26 +48,26 @@ const PARTITION_RANGE = {
   limit: Uint8Array.of(LevelSpace.Partition + 1),
 }
 
-/** Commit numbers from the first to the last, both included. */
+/** Commit numbers from the first to the last, inclusive. */
 export type CommitRange = Readonly<{ first: number; last: number }>
 
-/** The least that a database must hold after it was written to. */
+/** The commits that a database must at least contain. */
 export type ExpectedCommits = Readonly<{
-  /** It holds some commit. */
+  /** Whether it contains any commit. */
   written: boolean
-  /** It holds this commit, and all before it; 0: that is not known of any. */
+  /** It contains all commits up to this one; 0: unknown. */
   atLeast: number
   /** Checksum of the name of the store that made the commits; undefined: it has none. */
   storeCrc: number | undefined
 }>
 
-/** Ranges that are distinguished; the rest is only counted. */
+/** Most ranges listed; further ones are only counted. */
 const RANGES_MAX = 8
 
 /**
- * Reads the sequence.
+ * Reads the commit records.
  * @returns the log, which ends at the highest number found.
- * @throws {StoreError} DATA_LOSS, saying which numbers are missing; DATA_CORRUPT
+ * @throws {StoreError} DATA_LOSS, with the missing numbers; DATA_CORRUPT
  */
 export async function readCommitLog(
   database: LevelDatabase,
@@ -99,7 +98,7 @@ export async function readCommitLog(
     if (records.length < SCAN_COUNT) break
   }
 
-  // Only a database that was never written to has no record at all.
+  // Only a database that was never written to has no record.
   const isWritten =
     last >= lowest ||
     expected.written ||
@@ -133,14 +132,14 @@ function lostCommits(missing: readonly CommitRange[], count: number): StoreError
   )
 }
 
-/** Numbers left out after a loss: those of lost commits, known or not, never come again. */
+/** Numbers skipped after a loss, so that those of lost commits are never reused. */
 const RESTART_STEP = 2 ** 20
 
 const STALE_DELETED_AT_ONCE = 8_192
 
 /**
- * Begins the sequence anew above `after` and every number that the database has, in one synced batch: what
- * is missing before it is missing for good. The same batch raises the versions of the store.
+ * Restarts the sequence above `after` and every number in the database, in one synced batch. Earlier missing commits
+ * are then ignored for good. The batch also raises the store's versions.
  */
 export async function restartCommitLog(
   database: LevelDatabase,
@@ -169,14 +168,14 @@ export async function restartCommitLog(
   }
 }
 
-/** By its key alone, as its value may be damaged; 0: there is none. */
+/** The highest commit number, by key only, because its value may be damaged; 0: none. */
 async function highestCommit(database: LevelDatabase): Promise<number> {
   const range = { start: Uint8Array.of(LevelSpace.Commit), limit: AFTER_COMMITS }
   const [key] = await scanLevelKeys(database, { ...range, count: 1, reverse: true })
   return key === undefined ? 0 : decodeCommitKey(key)
 }
 
-/** Adds to a batch of so many puts and deletes what it writes besides them. */
+/** Adds to a batch the commit record for the given number of puts and deletes. */
 export function addCommitRecord(
   batch: Pick<GroupBatch, 'put' | 'delete'>,
   log: CommitLog,

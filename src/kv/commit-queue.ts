@@ -1,12 +1,11 @@
-// The only writer of a database: commits of all partitions wait in one queue, and a group of them is
-// written as one synced batch (group commit).
+// The only writer of a database. Commits of all partitions wait in one queue, and are written in groups, each as one
+// synced batch (group commit).
 //
 // Invariants:
-// - Commits take effect in the order in which they were queued. A check sees the database plus what
-//   earlier commits of its group put or delete.
-// - No commit is answered before the batch of its group is as durable as the store was opened for; a refused commit
-//   neither, because its refusal may rest on another commit of the group that could still fail.
-// - One batch is written at a time, each with its commit record, so commit numbers are dense.
+// - Commits take effect in queue order. A check sees the database plus the effects of earlier commits in its group.
+// - No commit is answered before its group's batch is durable; nor is a refused commit, because its refusal may depend
+//   on another commit of the group, which could still fail.
+// - Batches are written one at a time, each with its commit record, so commit numbers are dense.
 // - The first failed batch ends the queue: LevelDB acknowledges writes after an error and loses them (LEVELDB.md, F7).
 //   A queue serves one opening of the database.
 
@@ -27,15 +26,15 @@ import { readRecords, storageError } from './level-database.js'
 import { type LevelViews, Prefix } from './level-views.js'
 
 /**
- * A group ends before the commit with which it would exceed one of these. Checks count as well. One commit may have far
- * more records: after so many others may run.
+ * A group ends before the commit with which it would exceed one of these. Checks count too. A single commit may have
+ * far more records.
  */
 const GROUP_OPERATIONS_MAX = 1_000
 const GROUP_BYTES_MAX = 4 * 1_048_576
 
 /**
- * With at least this many commits in flight, a group takes half of them, and the others are planned while it is
- * written (PERFORMANCE.md, P24). With fewer, planning takes less time than another sync.
+ * With at least this many commits in flight, a group takes half of them, and the others are planned while it is written
+ * (PERFORMANCE.md, P24). With fewer, planning is faster than another sync.
  */
 const HALVED_MIN = 24
 
@@ -58,29 +57,29 @@ type QueuedCommit = Readonly<{
 
 type EvaluatedCommit = Readonly<{ queued: QueuedCommit; result: KvCommitResult; writes: boolean }>
 
-/** Records that a group reads and changes, by the text of the LevelDB key. */
+/** Records that a group reads and changes, by LevelDB key as text. */
 type GroupState = {
-  /** Values in the database that checks asked for, and that were not in memory. */
+  /** Values that checks needed from the database. */
   found: Map<string, Bytes | null> | undefined
-  /** The last effect on each record that the group changes. */
+  /** The last change of each record in the group. */
   readonly changes: Map<string, RecordChange>
 }
 
 export type CommitQueueOptions = CommitLogOptions &
   BatchWriterOptions &
   Readonly<{
-    /** In `interval`, how long a batch may stay behind. */
+    /** With `interval`: how long a batch may be unsynced. */
     flushMs: number
     views: LevelViews
-    /** Called when a batch was written, before its commits are answered; throws if they cannot be. */
+    /** Called when a batch was written, before its commits are answered; throws if they must not be. */
     confirm: () => void
-    /** Called when all commits up to this one are on the disk; without `interval`, before they are answered. */
+    /** Called when all commits up to this one are on disk; except with `interval`, before they are answered. */
     onDurable: (commit: number) => void
-    /** Called when a group was written; must not throw. */
+    /** Called when a group was written. Must not throw. */
     onGroup: (group: KvGroup) => void
-    /** Called when a write failed and nothing more is written, before any caller is refused for it. */
+    /** Called when a write has failed and nothing more is written, before any caller gets the failure. */
     onFailed: (failed: StoreError) => void
-    /** Whether the database will be opened again by itself. */
+    /** Whether the database will be reopened automatically. */
     reopens: boolean
   }>
 
@@ -93,7 +92,7 @@ export class CommitQueue {
   #log: CommitLog
   #waiting: QueuedCommit[] = []
   #running: Promise<void> | undefined
-  /** How many commits the next group should have, by how many were under way with the last one. */
+  /** The expected number of commits in the next group: those in flight at the last one. */
   #expected = 1
   #gathered: (() => void) | undefined
   #closed = false
@@ -114,29 +113,30 @@ export class CommitQueue {
     this.#stopFlushing = durability === 'interval' ? every(flushMs, flush) : () => undefined
   }
 
-  /** Records written or deleted so far. */
+  /** Number of records written or deleted so far. */
   get operations(): number {
     return this.#operations
   }
 
-  /** Number of the last batch that was written, and whose commits were answered. */
+  /** Number of the last batch whose commits were answered. */
   get last(): number {
     return this.#log.last
   }
 
-  /** The failed write after which nothing is written any more. */
+  /** The failed write that ended the queue. */
   get failure(): StoreError | undefined {
     return this.#failed
   }
 
-  /** Whether a write failed, after which nothing is written any more. */
+  /** Whether a failed write ended the queue. */
   get isPoisoned(): boolean {
     return this.#failed !== undefined
   }
 
   /**
-   * The caller leaves the commit's arrays as they are until this settles: they are read later.
-   * @param isBarrier - Resolve when it is on the disk, with all before it, unless the store never syncs.
+   * The commit's arrays must not change until this settles: they are read later.
+   * @param isBarrier - Whether to resolve only when it, and all commits before it, are on disk, unless the store never
+   *   syncs.
    */
   commit(prefix: Prefix, commit: KvCommit, isBarrier = false): Promise<KvCommitResult> {
     return new Promise((resolve, reject) => {
@@ -150,17 +150,17 @@ export class CommitQueue {
     })
   }
 
-  /** Refuses further commits, and resolves when those that wait are settled. */
+  /** Refuses further commits, and resolves when the queued ones are settled. */
   async close(): Promise<void> {
     this.#stopFlushing()
-    // Whatever fails puts the queue out of use, which is what the caller looks at.
+    // Any failure ends the queue, which the caller checks.
     const last = this.#closed ? undefined : this.barrier().catch(() => undefined)
     this.#closed = true
     await last
     await this.#running
   }
 
-  /** Ends writing as a failed write does: where the store is, nothing can be written any more. */
+  /** Ends the queue like a failed write: nothing more can be written at the store's place. */
   stop(failure: unknown): StoreError {
     if (this.#failed === undefined) {
       this.#failed = isStoreError(failure)
@@ -171,12 +171,12 @@ export class CommitQueue {
     return this.#failed
   }
 
-  /** Resolves when all that was committed until now is on the disk, unless the store never syncs. */
+  /** Resolves when all commits so far are on disk, unless the store never syncs. */
   async barrier(): Promise<void> {
     await this.commit(NO_PREFIX, {}, true)
   }
 
-  /** Runs what may make LevelDB begin a new log at any moment. */
+  /** Runs work during which LevelDB may begin a new log at any moment. */
   async aside(work: () => Promise<void>): Promise<void> {
     const end = this.#writer.syncAll()
     try {
@@ -204,13 +204,13 @@ export class CommitQueue {
     this.#running = undefined
   }
 
-  /** Must be called before a group is answered: who commits again at once is not two of those under way. */
+  /** Must be called before a group is answered, so that a caller that commits again at once is not counted twice. */
   #expectAfter(group: readonly QueuedCommit[]): void {
     const underWay = group.length + this.#waiting.length
     this.#expected = underWay < HALVED_MIN ? underWay : Math.ceil(underWay / 2)
   }
 
-  /** Waits for as many commits as are expected, or until nobody has one to give in this turn. */
+  /** Waits for the expected number of commits, or until no caller adds one in this turn. */
   async #gather(): Promise<void> {
     const gathered = new Promise<void>((resolve) => {
       this.#gathered = resolve
@@ -234,7 +234,7 @@ export class CommitQueue {
         const verdict = this.#evaluate(queued, state)
         judged.push(isSync(verdict) ? verdict : await verdict)
       } catch (failure) {
-        // Its checks cannot be read; the others are not concerned. A programming mistake stays as it is.
+        // Its checks cannot be read, which does not concern the others. A programming mistake does not change.
         queued.reject(isStoreError(failure) ? withOutcome(failure, 'unchanged') : failure)
       }
     }
@@ -247,7 +247,7 @@ export class CommitQueue {
           batch.add(change)
           if (batch.operations.length % GROUP_OPERATIONS_MAX === 0) await yieldToEventLoop()
         }
-        if (this.#failed !== undefined) throw this.#failed // While others ran.
+        if (this.#failed !== undefined) throw this.#failed // Other work ran meanwhile.
         const log = addCommitRecord(batch, this.#log, changes.size, this.#options)
         this.#options.views.beforeBatch(batch)
         await this.#writer.write(batch.operations, isBarrier) // The commit point of the whole group.
@@ -286,11 +286,11 @@ export class CommitQueue {
     this.#options.onGroup({ commits, records, bytes, ms: monotonicMs() - began })
   }
 
-  /** Decides one commit on the state that the earlier ones of the group leave, and lays it over that. */
+  /** Decides one commit on the state after earlier commits of the group, and adds its effects. */
   #evaluate(queued: QueuedCommit, state: GroupState): Awaitable<EvaluatedCommit> {
     const { prefix, commit } = queued
     const planned = planChanges(prefix, commit)
-    const last = planned.at(-1) // Often the record that is checked, by the same key.
+    const last = planned.at(-1) // Often the record that is also checked, with the same key object.
     const values: (Bytes | null | undefined)[] = []
     let isKnown = true
     for (const { key } of commit.checks ?? NO_CHECKS) {
@@ -305,12 +305,12 @@ export class CommitQueue {
     )
   }
 
-  /** A record after the earlier commits of the group; undefined: it is not in memory. */
+  /** A record after earlier commits of the group; undefined: not in memory. */
   #present({ changes, found }: GroupState, text: string): Bytes | null | undefined {
     const change = changes.get(text)
     if (change !== undefined) return change.payload
     const value = found?.get(text)
-    // Between two batches, what is in memory is what the database holds.
+    // Between two batches, memory and database agree.
     return value === undefined ? this.#options.views.recall(text) : value
   }
 
@@ -330,7 +330,7 @@ export class CommitQueue {
     return values.map((value) => (value === undefined ? (read[next++] ?? null) : value))
   }
 
-  /** Why nothing is written any more; of a commit that was not part of the failed batch. */
+  /** The failure of a commit that was not part of the failed batch. */
   #refusal(failed: StoreError): StoreError {
     if (failed.code === 'DATA_LOSS') return withOutcome(failed, 'unchanged')
     const until = this.#options.reopens
@@ -344,7 +344,7 @@ export class CommitQueue {
 const NO_CHECKS: readonly KvCheck[] = Object.freeze([])
 const DONE: KvCommitResult = Object.freeze({ ok: true })
 
-/** @param values - Of the records that it checks. */
+/** @param values - The values of the checked records. */
 function judge(
   queued: QueuedCommit,
   planned: readonly RecordChange[],
@@ -372,7 +372,7 @@ function measure({ checks = [], puts = [], deletes = [] }: KvCommit): CommitSize
   return { operationCount: checks.length + puts.length + deletes.length, bytes }
 }
 
-/** How many commits from the front of the queue make the next group: at least one. */
+/** The number of commits in the next group: at least one. */
 function commitGroupLength(waiting: readonly QueuedCommit[]): number {
   let operationCount = 0
   let bytes = 0
@@ -398,7 +398,7 @@ function planChanges(prefix: Prefix, { puts = [], deletes = [] }: KvCommit): Rec
   return changes
 }
 
-/** More are put into a set, which costs more than comparing a few. */
+/** A greater number is put into a set, which costs more than comparing a few. */
 const COMPARED_MAX = 4
 
 function areDistinct(changes: readonly RecordChange[]): boolean {

@@ -1,17 +1,17 @@
-// Ranges of keys that are known to have no records. Keys are texts, which sort as their bytes do.
+// Ranges of keys known to have no records. Keys are texts that sort like their bytes.
 
-/** Ranges that are remembered. */
+/** Most ranges remembered. */
 const RANGES_MAX = 64
 
 interface EmptyRange {
   readonly start: string
   readonly limit: string
-  /** How often any range had been used when this one was used last. */
+  /** The use counter at the last use of this range. */
   usedAt: number
 }
 
 export class EmptyRanges {
-  /** In the order of their keys; no two have a key in common. */
+  /** In key order, without overlaps. */
   readonly #ranges: EmptyRange[] = []
   #uses = 0
 
@@ -19,7 +19,7 @@ export class EmptyRanges {
     return this.#ranges.length === 0
   }
 
-  /** Whether one of them has all keys from `start` to `limit` (not included). */
+  /** Whether one range has all keys from `start` to `limit` (exclusive). */
   covers(start: string, limit: string): boolean {
     const range = this.#find(start)
     if (range === undefined || range.limit < limit) return false
@@ -35,7 +35,7 @@ export class EmptyRanges {
     return true
   }
 
-  /** Takes the place of the ranges that it overlaps, with their keys. */
+  /** Adds a range, merged with those that it overlaps. */
   add(start: string, limit: string): void {
     const ranges = this.#ranges
     const first = this.#endingAfter(start)
@@ -50,7 +50,7 @@ export class EmptyRanges {
     if (ranges.length > RANGES_MAX) this.#dropOldest()
   }
 
-  /** A record is put: of the range that it comes into, what is before and after it stays. */
+  /** Removes a key that got a record: its range is split around it. */
   fill(key: string): void {
     const index = this.#endingAfter(key)
     const range = this.#ranges[index]
@@ -66,7 +66,7 @@ export class EmptyRanges {
     return range === undefined || key < range.start ? undefined : range
   }
 
-  /** Index of the first range with keys at or after `key`: no other can have it. */
+  /** Index of the first range that ends after `key`: only it can contain the key. */
   #endingAfter(key: string): number {
     let [low, high] = [0, this.#ranges.length]
     while (low < high) {

@@ -1,11 +1,11 @@
-// Snapshots for a database that has none, such as IndexedDB (browser-level). We are its only writer, so before a batch
-// is written, the values that it will replace are read and noted in each open snapshot.
+// Snapshots for a database without them, such as IndexedDB (browser-level). We are its only writer, so before a batch
+// is written, the values that it will replace are saved in each open snapshot.
 //
 // Invariants:
-// - A note stands before the write of its batch begins. So a read that finds a newer value finds the note as well:
-//   notes are looked at after the database was read.
-// - A snapshot that is taken while a batch is under way is of the moment after it: its reads wait for the batch.
-// - Batches come one at a time (kv/commit-queue).
+// - A value is saved before the write of its batch begins, and reads look for saved values after reading the database.
+//   So a read that finds a newer value also finds the saved one.
+// - A snapshot taken during a batch shows the state after it: its reads wait for the batch.
+// - Batches are written one at a time (kv/commit-queue).
 
 import type {
   AbstractBatchOptions,
@@ -18,12 +18,12 @@ import { invariant } from '../base/invariant.js'
 import { StoreError } from '../base/store-error.js'
 import type { LevelDatabase, LevelOperation } from './level-database.js'
 
-/** Bytes of notes of one snapshot. A snapshot that is open during more changes fails, so that memory is bounded. */
+/** Most bytes saved in one snapshot. Beyond that the snapshot fails, so that memory is bounded. */
 const NOTED_BYTES_MAX = 64 * 1024 * 1024
 
 const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' } as const
 
-/** The database itself, or with snapshots of ours where it has none. */
+/** The database itself, with emulated snapshots if it has none. */
 export function withSnapshots(database: LevelDatabase): LevelDatabase {
   if (database.supports.explicitSnapshots) return database
   return new EmulatedSnapshots(database) as unknown as LevelDatabase
@@ -130,9 +130,9 @@ function emulatedOf(snapshot: AbstractSnapshot | undefined): EmulatedSnapshot | 
 }
 
 class EmulatedSnapshot {
-  /** Settles when the batch has ended that was under way when this was taken. */
+  /** Settles when the batch has ended that was in flight when the snapshot was taken. */
   readonly ready: Promise<void> | undefined
-  /** Whether it has ended. */
+  /** Whether that batch has ended. */
   isReady: boolean
   readonly #close: () => void
   readonly #notes = new Map<string, Note>()
@@ -144,7 +144,7 @@ class EmulatedSnapshot {
     this.ready = batch
   }
 
-  /** Keeps the values that keys have in this snapshot: the first one noted counts. */
+  /** Saves the values of keys in this snapshot. Only the first value per key counts. */
   note(keys: readonly Bytes[], values: readonly (Bytes | undefined)[]): void {
     keys.forEach((key, index) => {
       const name = toHex(key)
@@ -155,13 +155,13 @@ class EmulatedSnapshot {
     })
   }
 
-  /** @throws {StoreError} STORAGE_UNAVAILABLE: the snapshot was open for too many changes. */
+  /** @throws {StoreError} STORAGE_UNAVAILABLE: too much was changed while the snapshot was open. */
   noteOf(key: Bytes | undefined): Note | undefined {
     this.#check()
     return key === undefined ? undefined : this.#notes.get(toHex(key))
   }
 
-  /** Notes of keys that are in a range. */
+  /** Saved values of keys in a range. */
   notesIn(isInside: (key: Bytes) => boolean): Note[] {
     this.#check()
     return [...this.#notes.values()].filter(({ key }) => isInside(key))
@@ -180,16 +180,16 @@ class EmulatedSnapshot {
 
 type Range = Pick<AbstractIteratorOptions<Bytes, Bytes>, 'gte' | 'lt' | 'reverse'>
 
-/** Reads a range in pieces, each as it was in the snapshot. */
+/** Reads a range in pieces, in the state of the snapshot. */
 class EmulatedIterator {
   readonly #database: LevelDatabase
   readonly #snapshot: EmulatedSnapshot
   readonly #reverse: boolean
-  /** The rest of the range. */
+  /** The beginning of the rest of the range. */
   #start: Bytes | undefined
   #limit: Bytes | undefined
   #isDone = false
-  /** Entries that were read and not yet taken: with what was noted, a piece may be longer than was asked for. */
+  /** Entries that were read but not yet taken: saved values may make a piece longer than requested. */
   #read: Entry[] = []
 
   constructor(database: LevelDatabase, snapshot: EmulatedSnapshot, range: Range) {
@@ -200,7 +200,7 @@ class EmulatedIterator {
     this.#limit = range.lt
   }
 
-  /** At least one entry, unless the range is done. */
+  /** At least one entry, unless the range has ended. */
   async nextv(count: number): Promise<Entry[]> {
     await this.#snapshot.ready
     while (this.#read.length === 0 && !this.#isDone) this.#read = await this.#readPiece(count)
@@ -233,7 +233,7 @@ class EmulatedIterator {
     }
   }
 
-  /** Whether a key is in the part of the range that was read: to the last key, or to the end. */
+  /** Whether a key is in the part of the range that was read: up to the last key, or to the end. */
   #covered(last: Bytes | undefined): (key: Bytes) => boolean {
     const [start, limit, reverse] = [this.#start, this.#limit, this.#reverse]
     return (key) => {
@@ -256,7 +256,7 @@ class EmulatedIterator {
 
 type LockOptions = Readonly<{ ifAvailable: true }>
 
-/** As much of the Web Locks API as is needed. */
+/** The used part of the Web Locks API. */
 type WebLocks = Readonly<{
   request(
     name: string,
@@ -266,9 +266,9 @@ type WebLocks = Readonly<{
 }>
 
 /**
- * Takes the lock of a database, where the runtime has such locks: IndexedDB lets every tab write, so a lock of the browser
- * keeps a database to one of them, as LevelDB's file does.
- * @returns what gives it back.
+ * Locks a database, if the runtime has Web Locks. IndexedDB lets every tab write, so this lock reserves it for one tab,
+ * like LevelDB's lock file.
+ * @returns a function that releases the lock.
  * @throws {StoreError} STORE_LOCKED
  */
 export function takeWebLock(location: string): Promise<() => void> {

@@ -1,5 +1,5 @@
-// The operations of a batch. Where the database has copied a batch when its call returns, keys and values stand in
-// memory that the next batch writes over (PERFORMANCE.md, P55).
+// The operations of a batch. If the database copies a batch before its call returns, all batches reuse the memory of
+// keys and values (PERFORMANCE.md, P55).
 import type { Bytes } from '../base/bytes.js'
 import { type LevelDatabase, type LevelOperation, SMALL_BYTES_MAX } from './level-database.js'
 import type { BatchWrites, Prefix } from './level-views.js'
@@ -7,20 +7,20 @@ import { ENVELOPE_BYTES, payloadOf, sealInto } from './record-envelope.js'
 
 /** The effect of a commit on a record. */
 export type RecordChange = Readonly<{
-  /** The LevelDB key as a text. */
+  /** The LevelDB key as text. */
   text: string
   prefix: Prefix
   key: Bytes
-  /** null: it is deleted. */
+  /** null: the record is deleted. */
   payload: Bytes | null
 }> & {
-  /** The payload as it stands in a batch. */
+  /** The payload in the batch's memory. */
   written: Bytes | null
 }
 
 /** Makes batches, one at a time. */
 export class GroupBatches {
-  /** Whether the next batch writes over the memory of this one. */
+  /** Whether the next batch overwrites the memory of this one. */
   readonly #isReused: boolean
   readonly #memory: Uint8Array<ArrayBuffer>
 
@@ -29,7 +29,7 @@ export class GroupBatches {
     this.#memory = new Uint8Array(this.#isReused ? SMALL_BYTES_MAX : 0)
   }
 
-  /** @param changes - Which the caller adds; they are told to those who remember records. */
+  /** @param changes - Filled by the caller; passed to the caches of records. */
   next(changes: ReadonlyMap<string, RecordChange>): GroupBatch {
     return new GroupBatch(changes, this.#memory, this.#isReused)
   }
@@ -62,19 +62,19 @@ export class GroupBatch implements BatchWrites {
     else change.written = this.#put(levelKey, payload)
   }
 
-  /** @param key - The whole LevelDB key. */
+  /** @param key - The complete LevelDB key. */
   put(key: Bytes, payload: Bytes): void {
     const levelKey = this.#take(key.length)
     levelKey.set(key)
     this.#put(levelKey, payload)
   }
 
-  /** @param key - The whole LevelDB key. */
+  /** @param key - The complete LevelDB key. */
   delete(key: Bytes): void {
     this.operations.push({ type: 'del', key })
   }
 
-  /** @returns the payload as it stands in the batch. */
+  /** @returns the payload in the batch's memory. */
   #put(key: Bytes, payload: Bytes): Bytes {
     const value = this.#take(ENVELOPE_BYTES + payload.length)
     sealInto(value, key, payload)

@@ -1,15 +1,15 @@
-// The high-water mark: the last commit known to be on disk, kept beside the database. LevelDB opens without an error if
-// its log was cut or deleted (LEVELDB.md, F4), and no record inside the database shows that later ones are gone.
+// The high-water mark: the last commit known to be on disk, stored beside the database. LevelDB opens without an error
+// if its log was cut or deleted (LEVELDB.md, F4), and no record in the database shows that later ones are gone.
 //
 //     high_water := mark running
 //     mark       := "RSHW" version:u8 (1) flags:u8 store:16 commit:u64 versionBase:u64 crc:u32
 //     running    := commit:u64 crc:u32             // crc32 of the store, then of the commit
 //
 // Invariants:
-// - Both parts name only commits that are on the disk.
-// - The mark is replaced as a whole, and is on the disk when that resolves. The running number is written
-//   over in place after every batch, unflushed: it outlives the process, and most power cuts that come half
-//   a minute later. One that does not pass its checksum says nothing.
+// - Both parts name only commits that are on disk.
+// - The mark is replaced atomically and durably. The running number is overwritten in place after every batch,
+//   unflushed: it survives the end of the process, and mostly a power cut half a minute later. If its checksum is
+//   wrong, it is ignored.
 import type { Bytes } from '../base/bytes.js'
 import { concatBytes, putUint32, putUint64, sameBytes, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
@@ -17,15 +17,15 @@ import { crc32, every } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
 import { decodeUint64, encodeUint32, encodeUint64 } from './record-envelope.js'
 
-/** A small file outside of the database, on the same disk. */
+/** A small file outside the database, on the same disk. */
 export interface HighWaterFile {
   /**
-   * All bytes of the file; null if there is none.
+   * The content of the file; null: there is none.
    * @throws {StoreError} STORAGE_UNAVAILABLE
    */
   read(): Promise<Bytes | null>
   /**
-   * Replaces the content, or leaves it as it is on failure. Durable when it resolves.
+   * Replaces the content; on failure, it does not change. Durable when it resolves.
    * @throws {StoreError} STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
    */
   replace(bytes: Bytes): Promise<void>
@@ -34,39 +34,39 @@ export interface HighWaterFile {
    */
   overwrite(at: number, bytes: Bytes): void
   /**
-   * Checks that writes still reach the place where the store was opened, and that nobody else writes there.
-   * @param all - Make all checks; otherwise the cheap ones, and the others once a second.
+   * Checks that writes still reach the store's place, and that no other process writes there.
+   * @param all - Whether to make all checks; otherwise the cheap ones, and all once a second.
    * @throws {StoreError} DATA_LOSS (another process may have written, so writing must end), STORAGE_UNAVAILABLE
    */
   check(all: boolean): void
   /**
-   * Fails while the disk has no room for an open of the database.
+   * Checks that the disk has room to open the database.
    * @throws {StoreError} STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
    */
   probe(): Promise<void>
   /**
-   * Gives back the file. Nothing is called after it.
+   * Closes the file. The last call.
    * @throws {StoreError} STORAGE_UNAVAILABLE
    */
   close(): Promise<void>
 }
 
-/** The high-water mark of a store. */
+/** The place of a store's high-water mark. */
 export type HighWaterPlace = Readonly<{
   /** The file with the mark, beside the database. */
   file: HighWaterFile
-  /** 16 bytes that name the store, so that the mark of another store is refused. */
+  /** 16 bytes that identify the store, so that another store's mark is rejected. */
   store: Bytes
 }>
 
 export type HighWater = Readonly<{
-  /** All commits up to this one are on the disk. */
+  /** All commits up to this one are on disk. */
   commit: number
-  /** The store was closed after that commit. */
+  /** Whether the store was closed after that commit. */
   closed: boolean
-  /** Commits after it may have been acknowledged before they were on the disk. */
+  /** Whether later commits may have been acknowledged before they were on disk. */
   relaxed: boolean
-  /** The number that is added to versions that leave the store. */
+  /** The offset of all versions that leave the store. */
   versionBase: number
 }>
 
@@ -104,8 +104,8 @@ function putRunning(bytes: Bytes, commit: number, storeCrc: number): void {
 }
 
 /**
- * The content of the file; its commit is the greater of the two.
- * @throws {StoreError} DATA_CORRUPT: it is damaged, or the file of another store.
+ * Decodes the file; the commit is the greater of mark and running number.
+ * @throws {StoreError} DATA_CORRUPT: it is damaged, or belongs to another store.
  */
 export function decodeHighWater(store: Bytes, bytes: Bytes): HighWater {
   const content = bytes.subarray(0, MARK_BYTES - 4)
@@ -130,7 +130,7 @@ export function decodeHighWater(store: Bytes, bytes: Bytes): HighWater {
   }
 }
 
-/** null: it is torn. */
+/** null: torn. */
 function decodeRunning(store: Bytes, bytes: Bytes): number | null {
   const content = bytes.subarray(0, 8)
   const crc = encodeUint32(crc32(content, crc32(store)))
@@ -141,12 +141,12 @@ function damagedHighWater(problem: string): StoreError {
   return new StoreError('DATA_CORRUPT', `The high-water mark ${problem}; ${LOSS_REMEDY}`)
 }
 
-/** Advice for a loss of commits; part of every report of one. */
+/** Advice in every report of lost commits. */
 export const LOSS_REMEDY =
   'restore the store from a backup, or open it with the option acceptLoss, which continues with what is left'
 
 /**
- * Reads the mark. null: the store is new, and may have none.
+ * Reads the mark. null: the store is new, and need not have one.
  * @throws {StoreError} DATA_LOSS: a store that was written to has none; DATA_CORRUPT
  */
 export async function readHighWater(
@@ -159,7 +159,7 @@ export async function readHighWater(
   throw new StoreError('DATA_LOSS', `The store has lost its high-water mark; ${LOSS_REMEDY}`)
 }
 
-/** Writes the mark of a store that was opened, before its first commit, and keeps it from then on. */
+/** Writes the mark of a newly opened store before its first commit, and keeps it up to date. */
 export async function startHighWater(
   place: HighWaterPlace,
   state: HighWater,
@@ -168,7 +168,7 @@ export async function startHighWater(
   return new HighWaterKeeper(place, state)
 }
 
-/** Keeps the mark of a store that can only be read: it stays as it is, until `restart`. */
+/** Keeps the mark of a read-only store unchanged until `restart`. */
 export async function keepHighWater(
   place: HighWaterPlace,
   state: HighWater,
@@ -176,19 +176,19 @@ export async function keepHighWater(
   return new HighWaterKeeper(place, state)
 }
 
-/** How far the mark may be behind the last commit while a store is open. */
+/** How far the mark may lag behind the last commit while a store is open, in milliseconds. */
 const LAG_MS_MAX = 10_000
 
-/** Keeps the mark of an open store. */
+/** Keeps the mark of an open store up to date. */
 export class HighWaterKeeper {
   readonly #place: HighWaterPlace
-  /** The running number; the same memory each time, as every commit writes it. */
+  /** The running number, in reused memory because every commit writes it. */
   readonly #running = new Uint8Array(RUNNING_BYTES)
   readonly #storeCrc: number
   readonly #stop: () => void
   #tellFailure: (failure: unknown) => void = () => undefined
   readonly #state: { -readonly [name in keyof HighWater]: HighWater[name] }
-  /** The commit that the mark on the disk names. */
+  /** The commit in the mark on disk. */
   #marked: number
   #saving: Promise<void> = Promise.resolve()
 
@@ -202,27 +202,27 @@ export class HighWaterKeeper {
     })
   }
 
-  /** Sets the function called when the mark cannot be written: then nothing more may be written. */
+  /** Sets the function that is called when the mark cannot be written: then nothing more may be written. */
   onFailure(tell: (failure: unknown) => void): void {
     this.#tellFailure = tell
   }
 
   /**
-   * Must be called after each batch was written, and before its commits are answered.
-   * @throws {StoreError} They may not be there for who opens the store next.
+   * Must be called after each batch was written, before its commits are answered.
+   * @throws {StoreError} the commits may be missing at the next open.
    */
   confirm(): void {
     this.#place.file.check(false)
   }
 
-  /** Notes that all commits up to this one are on the disk. */
+  /** Records that all commits up to this one are on disk. */
   note(commit: number): void {
     this.#state.commit = commit
     putRunning(this.#running, commit, this.#storeCrc)
     this.#place.file.overwrite(MARK_BYTES, this.#running)
   }
 
-  /** Writes the mark of a database that was opened again. */
+  /** Writes the mark of a reopened database. */
   restart(commit: number): Promise<void> {
     this.#state.commit = commit
     return this.#save()
@@ -230,8 +230,8 @@ export class HighWaterKeeper {
 
   /**
    * Writes the mark for the last time.
-   * @param closed - Nothing that was acknowledged is missing on the disk.
-   * @throws {StoreError} The place of the store is not what it was; nothing is open any more all the same.
+   * @param closed - Whether all acknowledged commits are on disk.
+   * @throws {StoreError} The store's place has changed; everything is closed nevertheless.
    */
   async close(closed: boolean): Promise<void> {
     this.#stop()
@@ -239,7 +239,7 @@ export class HighWaterKeeper {
     try {
       if (closed) await this.#save()
       else {
-        await this.#saving.catch(() => undefined) // What is known stays as it is.
+        await this.#saving.catch(() => undefined) // A failed save leaves the earlier mark.
         this.#place.file.check(true)
       }
     } finally {
@@ -251,12 +251,12 @@ export class HighWaterKeeper {
     this.#place.file.check(true)
     if (this.#marked === this.#state.commit) return
     await this.#save().catch((failure: unknown) => {
-      // It is tried again: until then the mark says less, and nothing wrong.
+      // It will be retried: until then the mark lags behind, but is right.
       if (!wantsDescriptor(failure)) throw failure
     })
   }
 
-  /** One after the other, each with what is known when it begins. */
+  /** Saves run one after the other, each with the state at its beginning. */
   #save(): Promise<void> {
     const { file, store } = this.#place
     const save = async (): Promise<void> => {
@@ -264,7 +264,7 @@ export class HighWaterKeeper {
       file.check(true)
       await file.replace(encodeHighWater(store, this.#state))
       this.#marked = commit
-      // A mark that came meanwhile was written over the file that is gone now.
+      // A number written meanwhile went to the replaced file.
       if (this.#state.commit > commit) this.note(this.#state.commit)
     }
     this.#saving = this.#saving.then(save, save)

@@ -2,7 +2,7 @@ import type { Bytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import type { KeyRange } from './kv.js'
 
-/** All keys that begin with the prefix, which must not be empty nor consist of 0xff alone. */
+/** All keys with a prefix, which must have a byte other than 0xff. */
 export function prefixRange(prefix: Bytes): KeyRange {
   let end = prefix.length
   while (end > 0 && prefix[end - 1] === 0xff) end--
@@ -19,7 +19,7 @@ export function keyAfter(key: Bytes): Bytes {
   return next
 }
 
-/** The keys of a space: those that begin with its byte. */
+/** The keys of a key space: those that begin with its byte. */
 export function spaceRange(space: number): KeyRange {
   return prefixRange(Uint8Array.of(space))
 }

@@ -1,5 +1,5 @@
-// Checks a whole database: every key and checksum, and that the commit records are dense. It continues after damage, so
-// that all of it is reported.
+// Checks a whole database: every key and checksum, and that commit records are dense. It continues after damage, to
+// report all of it.
 import type { AbstractSnapshot } from 'abstract-level'
 import type { Bytes } from '../base/bytes.js'
 import { toHex } from '../base/bytes.js'
@@ -20,12 +20,12 @@ import {
 
 const SCAN_COUNT = 1_000
 const KEY_HEX_BYTES_MAX = 64
-/** Past every key of ours. */
+/** After every key of ours. */
 const LAST_KEY = Uint8Array.of(0xff)
 
 type Read = (scan: KvScan) => Promise<[key: Bytes, value: Bytes][]>
 
-/** @param full - Every record; else the commit records, and one of each partition. */
+/** @param full - Check every record; otherwise the commit records, and one record per partition. */
 export async function* checkDatabase(
   database: LevelDatabase,
   snapshot: AbstractSnapshot,
@@ -83,7 +83,7 @@ async function* checkRecords(read: Read): AsyncGenerator<KvCheckItem, void> {
   }
 }
 
-/** One look at each partition: the next one begins behind its last key. */
+/** Reads one record per partition; the next one begins after the partition's last key. */
 async function* listPartitions(read: Read): AsyncGenerator<KvCheckItem, void> {
   let start: Bytes = Uint8Array.of(LevelSpace.Commit + 1)
   for (;;) {

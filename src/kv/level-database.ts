@@ -1,5 +1,4 @@
-// How we speak to an abstract-level database: bytes in and out, every value checked, every failure
-// a StoreError.
+// Access to an abstract-level database: bytes in and out, every value verified, every failure a StoreError.
 
 import type {
   AbstractBatchOptions,
@@ -19,17 +18,17 @@ import type { KvScan } from './kv.js'
 import { openValue } from './record-envelope.js'
 
 /**
- * The members of an abstract-level database that we use. Every one has them, whatever its default encodings are. Errors
- * are those of `abstract-level`; `openLevelKv` makes a `StoreError` of each.
+ * The used members of an abstract-level database. All implementations have them, whatever their default encodings.
+ * Errors are those of `abstract-level`; `openLevelKv` converts each to a `StoreError`.
  */
 export interface LevelDatabase {
   readonly status: string
-  /** `getSync`: whether a point read needs no trip through a thread pool. */
+  /** `getSync`: whether point reads do not need a thread pool. */
   readonly supports: Readonly<{ explicitSnapshots: boolean; getSync?: boolean }>
   open(): Promise<void>
-  /** Keeps others out until it is closed, where opening does not. @throws {StoreError} STORE_LOCKED */
+  /** Locks out other processes until it is closed, if opening does not. @throws {StoreError} STORE_LOCKED */
   lock?(): Promise<void>
-  /** Lets others in, although it is open: it could not be used. */
+  /** Releases the lock of an open database that cannot be used. */
   unlock?(): void
   close(): Promise<void>
   snapshot(): AbstractSnapshot
@@ -40,15 +39,15 @@ export interface LevelDatabase {
     options: AbstractBatchOptions<K, V>,
   ): Promise<void>
   /**
-   * Writes what `batch` writes, faster for few operations; the memory of the largest such batch is kept for reuse. This
-   * and `writeLarge` have copied keys and values when they return: the caller may write over them.
+   * Does what `batch` does, faster for few operations; keeps the memory of the largest such batch. This and
+   * `writeLarge` have copied keys and values when they return, so the caller may overwrite them.
    */
   writeSmall?(operations: readonly LevelOperation[], sync: boolean): Promise<void>
-  /** Writes what `batch` writes, with less memory. */
+  /** Does what `batch` does, with less memory. */
   writeLarge?(operations: LevelOperation[], sync: boolean): Promise<void>
   iterator<K, V>(options: AbstractIteratorOptions<K, V>): LevelIterator<[K, V]>
   keys<K>(options: AbstractKeyIteratorOptions<K>): Pick<LevelIterator<K>, 'all'>
-  /** Rewrites a range without deleted and replaced entries; only for databases on a disk. */
+  /** Rewrites a range without deleted and replaced entries. Only for databases on a disk. */
   compactRange?<K>(start: K, end: K, options: { keyEncoding: string }): Promise<void>
 }
 
@@ -62,13 +61,13 @@ export type LevelOperation<K = Bytes, V = Bytes> =
   | { type: 'put'; key: K; value: V }
   | { type: 'del'; key: K }
 
-/** Frozen, as V8 of Node 20 is twenty times as long at spreading an object that more is added to, if it is not. */
+/** Frozen: V8 of Node 20 takes twenty times as long to spread an unfrozen object with additions. */
 const ENCODINGS = Object.freeze({ keyEncoding: 'view', valueEncoding: 'view' })
 
-/** How much one call of an iterator may bring; understood by classic-level, ignored by others. */
+/** Most bytes per call of an iterator. Supported by classic-level, ignored by others. */
 const SCAN_BYTES_MAX = 1_048_576
 
-/** Writes all operations or none; resolves when they are durable, or else when they are in the log. */
+/** Writes all operations or none. Resolves when they are durable, or with `sync: false` when they are in the log. */
 export function writeBatch(
   database: LevelDatabase,
   operations: LevelOperation[],
@@ -78,17 +77,17 @@ export function writeBatch(
     return database.writeSmall(operations, sync)
   }
   if (database.writeLarge !== undefined) return database.writeLarge(operations, sync)
-  // Only durable databases know `sync`; abstract-level hands it through to them.
-  const options = Object.freeze({ ...ENCODINGS, sync }) // As ENCODINGS is.
+  // Only durable databases support `sync`; abstract-level passes it on.
+  const options = Object.freeze({ ...ENCODINGS, sync }) // Frozen like ENCODINGS.
   return database.batch<Bytes, Bytes>(operations, options)
 }
 
-/** The bytes of its key and its value. */
+/** The bytes of an operation's key and value. */
 export function operationBytes(operation: LevelOperation): number {
   return operation.key.length + (operation.type === 'put' ? operation.value.length : 0)
 }
 
-/** A few hundred changes of rows at most. */
+/** At most a few hundred changes of rows. */
 export const SMALL_BYTES_MAX = 64 * 1024
 
 function isSmallBatch(operations: readonly LevelOperation[]): boolean {
@@ -100,7 +99,7 @@ function isSmallBatch(operations: readonly LevelOperation[]): boolean {
   return true
 }
 
-/** The payload of a record by its LevelDB key, as of the snapshot, or else as of now; of a database with `getSync`. */
+/** The payload of a record by its LevelDB key, in the snapshot or now. For a database with `getSync`. */
 export function readRecordNow(
   database: LevelDatabase,
   key: Bytes,
@@ -113,7 +112,7 @@ export function readRecordNow(
   }
 }
 
-/** Payloads of records by their LevelDB keys, as of the snapshot, or else as of now. */
+/** Payloads of records by their LevelDB keys, in the snapshot or now. */
 export async function readRecords(
   database: LevelDatabase,
   keys: readonly Bytes[],
@@ -172,7 +171,7 @@ export async function scanRecords(
   return records
 }
 
-/** Entries of a range as they are stored: nothing is checked. */
+/** Stored entries of a range, unverified. */
 export async function scanStored(
   database: LevelDatabase,
   { start, limit, count }: KvScan,
@@ -198,7 +197,7 @@ export async function scanStored(
   return found
 }
 
-/** LevelDB keys of a range, without looking at their values. */
+/** LevelDB keys of a range, without reading values. */
 export async function scanLevelKeys(
   database: LevelDatabase,
   { start, limit, count, reverse = false }: KvScan,
@@ -212,11 +211,11 @@ export async function scanLevelKeys(
   }
 }
 
-/** Every key of ours lies between these. */
+/** Bounds of all our keys. */
 const FIRST_KEY = Uint8Array.of(0)
 const LAST_KEY = Uint8Array.of(0xff)
 
-/** Rewrites the whole database without deleted and replaced records, if it can do that. */
+/** Rewrites the whole database without deleted and replaced records, if it supports that. */
 export async function compactAll(database: LevelDatabase): Promise<void> {
   try {
     await database.compactRange?.<Bytes>(FIRST_KEY, LAST_KEY, { keyEncoding: 'view' })
@@ -225,10 +224,10 @@ export async function compactAll(database: LevelDatabase): Promise<void> {
   }
 }
 
-/** Above every key of ours: a compaction of it rewrites nothing, but flushes the memory table first. */
+/** Above every key of ours: compacting it rewrites nothing, but flushes the memory table first. */
 const NO_KEYS = [LAST_KEY, Uint8Array.of(0xff, 0xff)] as const
 
-/** Puts all that was written so far on the disk, and begins a new log. */
+/** Puts all that was written so far on disk, and begins a new log. */
 export async function flushMemory(database: LevelDatabase): Promise<void> {
   await database.compactRange?.<Bytes>(...NO_KEYS, { keyEncoding: 'view' })
 }
@@ -249,7 +248,7 @@ const NOT_OPEN_CODES: ReadonlySet<unknown> = new Set([
   'LEVEL_BATCH_NOT_OPEN',
 ])
 
-/** Names what a failure of the database means to us. A failure that is ours already stays as it is. */
+/** Converts a failure of the database to a StoreError. A StoreError does not change. */
 export function storageError(
   failure: unknown,
   message: string,
@@ -261,7 +260,7 @@ export function storageError(
   return new StoreError(codeOf(failure), `${message}${reason}`, details)
 }
 
-/** A cause says more than its wrapper: "not open" may wrap "locked", an I/O error a full disk. */
+/** A cause is more specific than its wrapper: "not open" may wrap "locked", an I/O error a full disk. */
 function codeOf(failure: unknown): StoreErrorCode {
   let code: StoreErrorCode | undefined
   let inner = failure

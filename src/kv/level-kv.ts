@@ -1,6 +1,5 @@
-// A KvStore inside any abstract-level database. Its bytes are described in record-envelope, its writing in
-// commit-queue, how it notices lost commits in commit-log, and its views where the database has no snapshots in
-// emulated-snapshots.
+// A KvStore in any abstract-level database. See record-envelope for its bytes, commit-queue for writing, commit-log for
+// the detection of lost commits, and emulated-snapshots for databases without snapshots.
 
 import { fromEmitter } from '../base/from-emitter.js'
 import { invariant } from '../base/invariant.js'
@@ -26,17 +25,17 @@ import { LevelSessions } from './level-sessions.js'
 import { closeSnapshot, openSnapshot, Prefix, withoutPrefix } from './level-views.js'
 import { encodePartitionPrefix } from './record-envelope.js'
 
-/** Deletes of one commit of a deletion of a range, so that it never holds up the queue for long. */
+/** Most deletes in one commit of a range deletion, so that it never blocks the queue for long. */
 const RANGE_COMMIT_COUNT = 500
 
 /**
  * Opens a key-value store on an abstract-level database, or on a function that opens one.
  *
  * The store owns the database: nothing else may write to it, and closing the store closes it. If the call fails, a
- * database that was passed in belongs to the caller again; one that a function opened is closed.
+ * given database belongs to the caller again; a database opened by the function is closed.
  *
- * After a failed write, a store on a function reopens its database and resumes; a store on a database refuses all
- * further writes. With `standIn`, a store on a function opens for reading while the disk is full.
+ * After a failed write, a store opened with a function reopens its database and resumes; a store opened with a database
+ * refuses all further writes. With `standIn`, a store opened with a function can be read while the disk is full.
  *
  * The arrays of a commit must not change until `commit` settles.
  * @throws {StoreError} OPTION_NOT_ALLOWED, DATA_LOSS (acknowledged commits are missing), DATA_CORRUPT, STORE_LOCKED,
@@ -55,7 +54,7 @@ export async function openLevelKv(
 ): Promise<KvStore> {
   const resolved = resolveLevelOptions(options)
   const { highWater: place, written, acceptLoss, durability, versionBaseMin } = resolved
-  // Before LevelDB is called, which begins with changing files.
+  // Before LevelDB is called, since its open begins with changing files.
   const mark = place === undefined ? null : await findHighWater(place, resolved)
   const expected = {
     written,
@@ -79,7 +78,7 @@ export async function openLevelKv(
   }
 }
 
-/** @param full - Why the database is only a stand-in for that of the source. */
+/** @param full - The failure for which the database is only a stand-in. */
 async function openSessions(
   source: LevelSource,
   options: ResolvedLevelOptions,
@@ -91,7 +90,7 @@ async function openSessions(
   const relaxed = durability !== 'commit'
   const state = { commit: log.last, closed: false, relaxed, versionBase }
   try {
-    // A database that can only be read is not marked as open.
+    // A database that is only read is not marked as open.
     const start = full === undefined ? startHighWater : keepHighWater
     const keeper = place && (await start(place, state))
     return new LevelKv(new LevelSessions({ ...options, source, keeper }, opened, full))
@@ -110,13 +109,13 @@ function noRoom(cause: unknown): StoreError {
   return new StoreError('INSUFFICIENT_STORAGE', message, { cause, outcome: 'unchanged' })
 }
 
-/** Whether commits may have been lost without a sign: in a power cut, or with the mark. */
+/** Whether commits may have been lost without a trace: in a power cut, or with the mark. */
 function isUnsure(mark: HighWater | null, { highWater, written }: ResolvedLevelOptions): boolean {
   if (mark === null) return highWater !== undefined && written
   return mark.relaxed && !mark.closed
 }
 
-/** The database is compacted after this many writes and deletions (PERFORMANCE.md, P31). */
+/** Number of writes and deletions after which the database is compacted (PERFORMANCE.md, P31). */
 const RECLAIM_OPERATIONS_MIN = 20_000
 
 export class LevelKv implements KvStore {
@@ -145,7 +144,7 @@ export class LevelKv implements KvStore {
     this.#sessions.onGroup = onGroup
   }
 
-  /** How often the database was opened again after a failed write. For tests: nothing else may depend on it. */
+  /** Number of times the database was reopened after a failed write. Only for tests. */
   get reopenings(): number {
     return this.#sessions.reopenings
   }
@@ -183,7 +182,7 @@ export class LevelKv implements KvStore {
           deleted += keys.length
           const last = keys[wanted - 1]
           if (last === undefined) break
-          range = { ...range, start: keyAfter(last) } // A scan steps over every deleted record.
+          range = { ...range, start: keyAfter(last) } // A scan would pass every deleted record.
         }
         return deleted
       },
@@ -196,7 +195,7 @@ export class LevelKv implements KvStore {
 
   async reclaim(): Promise<void> {
     const { operations } = this.#sessions.queue
-    // A database that was opened again counts from 0.
+    // A reopened database counts from 0.
     if (operations < this.#operationsAtReclaim) this.#operationsAtReclaim = 0
     if (operations - this.#operationsAtReclaim < RECLAIM_OPERATIONS_MIN) return
     this.#operationsAtReclaim = operations

@@ -1,4 +1,4 @@
-// Opens a database and makes sure that it holds every commit that was ever acknowledged.
+// Opens a database and checks that it contains every acknowledged commit.
 import { hasMethods, typeName } from '../base/options.js'
 import { isStoreError, StoreError } from '../base/store-error.js'
 import type { Durability } from './batch-writer.js'
@@ -11,7 +11,7 @@ import { storageError } from './level-database.js'
 import type { ResolvedLevelOptions } from './level-options.js'
 import { readVersionBase, VERSION_STEP } from './version-base.js'
 
-/** A database, or what makes one anew each time: then it can be opened again after a failure. */
+/** A database, or a function that makes a new one each time, so that it can be reopened after a failure. */
 export type LevelSource = LevelDatabase | (() => LevelDatabase)
 
 export type OpenedDatabase = Readonly<{
@@ -26,20 +26,20 @@ type Expected = Readonly<{
   acceptLoss: boolean
   durability: Durability
   storeCrc: number | undefined
-  /** A version base that the database had. */
+  /** An earlier version base of the database. */
   versionBaseKnown: number
-  /** The version base is this at least from now on. */
+  /** The least version base from now on. */
   versionBaseMin: number
-  /** Commits may be missing without a trace. */
+  /** Whether commits may be missing without a trace. */
   isUnsure: boolean
-  /** Nothing is written: what an opening would change, the next one does. */
+  /** Whether to write nothing: the next opening makes the usual changes. */
   readOnly?: boolean
 }>
 
 /**
- * Opens the database of a source. One that the source made is closed again when this fails.
- * @throws {StoreError} OPTION_NOT_ALLOWED, DATA_LOSS, DATA_CORRUPT, STORE_LOCKED, STORE_CLOSED,
- *   STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
+ * Opens the database of a source. On failure, closes a database made by the source.
+ * @throws {StoreError} OPTION_NOT_ALLOWED, DATA_LOSS, DATA_CORRUPT, STORE_LOCKED, STORE_CLOSED, STORAGE_UNAVAILABLE,
+ *   INSUFFICIENT_STORAGE
  */
 export async function openDatabase(
   source: LevelSource,
@@ -56,7 +56,7 @@ export async function openDatabase(
       const problem = 'The durability `interval` needs a database that can be flushed'
       throw new StoreError('OPTION_NOT_ALLOWED', problem)
     }
-    // In the turn of its construction this opens it, and so learns why it cannot be opened.
+    // Opening it in the turn of its construction reveals why it cannot be opened.
     if (database.status === 'opening') await database.open()
     if (database.status !== 'open') throw new StoreError('STORE_CLOSED', 'The store was closed')
     await database.lock?.()
@@ -90,7 +90,7 @@ async function findLog(
   return { log: await restartCommitLog(database, atLeast, versionBase, storeCrc), versionBase }
 }
 
-/** The commits that the mark requires; null: there is no mark, or it does not count any more. */
+/** The commits that the mark requires; null: there is no mark, or it no longer counts. */
 export async function findHighWater(
   place: HighWaterPlace,
   { written, acceptLoss }: ResolvedLevelOptions,
@@ -107,7 +107,7 @@ function isDamage(failure: unknown): boolean {
   return isStoreError(failure) && (failure.code === 'DATA_LOSS' || failure.code === 'DATA_CORRUPT')
 }
 
-/** Closes a database after a failure, which is what the caller learns. */
+/** Closes a database after a failure. The caller gets that failure, not one of the close. */
 export async function closeAfter(database: LevelDatabase): Promise<void> {
   await database.close().catch((failure: unknown) => failure)
 }

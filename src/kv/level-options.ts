@@ -16,58 +16,51 @@ import type { Durability } from './batch-writer.js'
 import type { HighWaterPlace } from './high-water.js'
 import type { LevelDatabase } from './level-database.js'
 
-/** Options of `openLevelKv`. Each has a default; unknown names are refused. */
+/** Options of `openLevelKv`. Each has a default; unknown names are rejected. */
 export interface LevelKvOptions {
   /**
-   * Commit records that are kept, at least. A lost commit is noticed if its record is among them.
-   * Default: 65,536. Range: 1 to 1,000,000.
+   * Least number of commit records kept. A lost commit is detected if its record is among them. Default: 65,536. Range:
+   * 1 to 1,000,000.
    */
   readonly commitRecordsMin?: number
-  /**
-   * Older commit records are deleted after this many batches.
-   * Default: 1,024. Range: 1 to 65,536.
-   */
+  /** Number of batches after which older commit records are deleted. Default: 1,024. Range: 1 to 65,536. */
   readonly checkpointBatches?: number
   /**
    * Memory of the cache of records, in bytes; 0 caches nothing. Default: a sixteenth of the `cacheBytesMax` of the
-   * store that is opened on it, 5 MiB before one is. What is given here comes instead of that sixteenth.
-   * Range: 0 to 1 GiB.
+   * store opened on it; 5 MiB before that. Range: 0 to 1 GiB.
    */
   readonly recordCacheBytes?: number
   /**
-   * Whether the database was written to before: one without any commit record is damaged then.
-   * Default: false; such a database is a new one.
+   * Whether the database was written to before, so that one without commit records is damaged. Default: false: it is
+   * new.
    */
   readonly written?: boolean
-  /** Where the high-water mark is kept. Default: nowhere; a database whose latest commits are cut off opens then. */
+  /** The place of the high-water mark. Default: none; then the loss of the latest commits is not detected. */
   readonly highWater?: HighWaterPlace
   /**
-   * Opens a database even if commits are missing or cannot be read, with the ones that are left. Default: false;
-   * such a database fails with DATA_LOSS or DATA_CORRUPT.
+   * Whether to open a database with missing or unreadable commits, with the remaining ones. Default: false: it fails
+   * with DATA_LOSS or DATA_CORRUPT.
    */
   readonly acceptLoss?: boolean | undefined
   /**
    * When a commit is acknowledged. `commit`: when it is on disk. `interval`: earlier; a power cut may lose the newest
-   * commits; it needs a database with `compactRange`. `none`: earlier, and nothing is ever synced; a power cut may
-   * lose any commits, and if later ones are left, the store does not open. Default: `commit`.
+   * commits; needs a database with `compactRange`. `none`: earlier, and nothing is ever synced; a power cut may lose
+   * any commits, and if later ones remain, the store does not open. Default: `commit`.
    */
   readonly durability?: Durability | undefined
-  /** With `interval`: the time within which commits are on disk, in milliseconds. Default: 1,000. Range: 10 to 60,000. */
+  /** With `interval`: time within which commits are on disk, in milliseconds. Default: 1,000. Range: 10 to 60,000. */
   readonly flushMs?: number | undefined
   /**
-   * With `interval`: bytes that are written before the memory table of the database is flushed, at most half of its
-   * size. Default: 2 MiB, half of LevelDB's default. Range: 1 KiB to 1 GiB.
+   * With `interval`: bytes written before the database's memory table is flushed, at most half its size. Default: 2
+   * MiB, half of LevelDB's default. Range: 1 KiB to 1 GiB.
    */
   readonly flushBytes?: number
-  /**
-   * The version base of the store is raised to this at least. A restore sets it to the base of the backup plus
-   * 2^32. Default: 0. Range: 0 to 2^52.
-   */
+  /** The least version base. A restore sets it to the backup's base plus 2^32. Default: 0. Range: 0 to 2^52. */
   readonly versionBaseMin?: number
   /**
-   * Opens a copy of the database, under the same lock, if there is no room on the disk to open the database itself,
-   * which writes at every open. The copy serves reads until there is room; until then writes fail with
-   * INSUFFICIENT_STORAGE. Default: none; the open fails then.
+   * Opens a copy of the database, under the same lock, if the disk has no room to open the database itself, which
+   * writes at every open. The copy serves reads until there is room; until then, writes fail with INSUFFICIENT_STORAGE.
+   * Default: none; then the open fails.
    */
   readonly standIn?: ((full: StoreError) => Promise<LevelDatabase>) | undefined
 }
@@ -99,7 +92,7 @@ export type ResolvedLevelOptions = Readonly<Record<NumberOption, number>> &
     durability: Durability
     written: boolean
     highWater: HighWaterPlace | undefined
-    /** Checksum of the name of the store; undefined: it has none. */
+    /** Checksum of the store's name; undefined: it has none. */
     storeCrc: number | undefined
     acceptLoss: boolean
     /** Whether `recordCacheBytes` was given. */

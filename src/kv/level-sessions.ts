@@ -1,14 +1,14 @@
-// The database of a store, which is closed and opened anew after a failed write.
+// The database of a store, which is closed and reopened after a failed write.
 //
-// LevelDB acknowledges writes after an error and loses them (LEVELDB.md, F7), and a failed write may be there after a
-// reopen (F8). So:
+// LevelDB acknowledges writes after an error and loses them (LEVELDB.md, F7), and a failed write may still appear after
+// a reopen (F8).
 //
 // Invariants:
-// - After the first failed write nothing is written until the database was opened again and holds every
-//   commit that was acknowledged. If it does not, the store stays refused, with DATA_LOSS.
-// - The old database is closed before the new one is opened, and nothing reads from both.
-// - Reads go on in the old one until there is room on the disk to open it again: on a full disk it could
-//   be closed, but not opened.
+// - After the first failed write, nothing is written until the database was reopened and contains every acknowledged
+//   commit. If it does not, the store fails for good, with DATA_LOSS.
+// - The old database is closed before the new one is opened, and no read uses both.
+// - Reads continue in the old one until the disk has room to reopen it: on a full disk it could be closed, but not
+//   opened.
 
 import { type Awaitable, isSync, tryCall } from '../base/awaitable.js'
 import { waitAtMost } from '../base/platform.js'
@@ -23,57 +23,57 @@ import { closeAfter, openDatabase } from './level-opening.js'
 import type { ResolvedLevelOptions } from './level-options.js'
 import { LevelViews } from './level-views.js'
 
-/** Pauses between two attempts to open a database again: each twice the one before. */
+/** Pauses between attempts to reopen a database: each is twice the previous one. */
 const PAUSE_MS_MIN = 50
 const PAUSE_MS_MAX = 1_000
 
-/** How long a read waits for the database to be open again. */
+/** How long a read waits for a reopen, in milliseconds. */
 const READ_WAIT_MS_MAX = 2_000
 
-/** How long reads under way may take before the database is closed under them. */
+/** How long current reads may take before the database is closed, in milliseconds. */
 const DRAIN_MS_MAX = 500
 
 type Session = {
   readonly database: LevelDatabase
   readonly queue: CommitQueue
-  /** Its memory is freed with the session. */
+  /** Their memory is freed with the session. */
   readonly views: LevelViews
-  /** Reads under way. */
+  /** Number of current reads. */
   users: number
-  /** Called when there are none any more. */
+  /** Called when there are no more reads. */
   onIdle: () => void
 }
 
-/** The views that reads are served from. */
+/** The views that serve reads. */
 export type ReadSession = Readonly<Pick<Session, 'database' | 'queue' | 'views'>>
 
 export type SessionsOptions = ResolvedLevelOptions &
   Readonly<{ source: LevelSource; keeper: HighWaterKeeper | undefined }>
 
 export class LevelSessions implements KvCache {
-  /** Added to all versions; constant while the store is open. */
+  /** The offset of all versions; constant while the store is open. */
   readonly versionBase: number
   /** Called after each group of commits. */
   onGroup: (group: KvGroup) => void = () => undefined
   readonly #options: SessionsOptions
   #session: Session
-  /** Whether reads may use the session; else it is being opened again. */
+  /** Whether reads may use the session; otherwise it is being reopened. */
   #isReadable = true
   #reopenings = 0
   #recovery: Promise<void> | undefined
-  /** Resolves when it may be worth to look again: the session is readable, lost, or at its end. */
+  /** Resolves when the state may have changed: readable, lost, or closed. */
   #ready: Promise<void> = Promise.resolve()
   #signalReady: () => void = () => undefined
-  /** Why the last attempt failed. */
+  /** The failure of the last attempt. */
   #lastFailure: unknown
   #loss: StoreError | undefined
   #isClosing = false
   #cacheBytesMax: number
-  /** Of earlier sessions. */
+  /** Cache hits in earlier sessions. */
   #hits = 0
   #misses = 0
 
-  /** @param full - The database is only a stand-in, as there is no room to open that of the source: this is why. */
+  /** @param full - The failure for which the database is only a stand-in: the disk has no room to open the source's. */
   constructor(options: SessionsOptions, opened: OpenedDatabase, full?: StoreError) {
     this.#options = options
     this.#cacheBytesMax = options.recordCacheBytes
@@ -83,7 +83,7 @@ export class LevelSessions implements KvCache {
     if (full !== undefined) this.#session.queue.stop(full)
   }
 
-  /** How often the database was opened again. */
+  /** Number of reopenings. */
   get reopenings(): number {
     return this.#reopenings
   }
@@ -93,7 +93,7 @@ export class LevelSessions implements KvCache {
     return this.#isClosing ? storeClosed() : (this.#loss ?? this.#session.queue.failure)
   }
 
-  // As the cache of records, which each session has anew.
+  // The cache of records; each session has a new one.
   get bytes(): number {
     return this.#session.views.cacheBytes
   }
@@ -117,7 +117,7 @@ export class LevelSessions implements KvCache {
   }
 
   /**
-   * Where commits go.
+   * The queue for commits.
    * @throws {StoreError} STORE_CLOSED, DATA_LOSS
    */
   get queue(): CommitQueue {
@@ -126,8 +126,8 @@ export class LevelSessions implements KvCache {
   }
 
   /**
-   * Reads from the database, in this turn if it is open.
-   * @throws {StoreError} STORE_CLOSED, DATA_LOSS, STORAGE_UNAVAILABLE: it was not open again in time.
+   * Reads from the database; in this turn if it is open.
+   * @throws {StoreError} STORE_CLOSED, DATA_LOSS, STORAGE_UNAVAILABLE: it was not reopened in time.
    */
   async use<T>(read: (session: ReadSession) => Awaitable<T>): Promise<T> {
     this.#assertUsable()
@@ -139,13 +139,13 @@ export class LevelSessions implements KvCache {
     )
   }
 
-  /** The stamp of the views, see `LevelViews`; undefined also while reads are not served at once. */
+  /** The stamp of the views, see `LevelViews`; also undefined while reads must wait. */
   get commitStamp(): object | undefined {
     if (this.#isClosing || this.#loss !== undefined || !this.#isReadable) return undefined
     return this.#session.views.latest
   }
 
-  /** As `use`; what `read` returns at once is returned at once. */
+  /** Reads like `use`; a result that `read` returns without a promise is returned without one. */
   useAwaitable<T>(read: (session: ReadSession) => Awaitable<T>): Awaitable<T> {
     if (this.#isClosing || this.#loss !== undefined || !this.#isReadable) return this.use(read)
     const session = this.#session
@@ -153,7 +153,7 @@ export class LevelSessions implements KvCache {
     return isSync(result) ? result : this.#finish(session, result)
   }
 
-  /** Waits for what reads from a session, which stays open until then. */
+  /** Waits for a read from a session, which stays open until then. */
   async #finish<T>(session: Session, reading: Awaitable<T>): Promise<T> {
     session.users++
     try {
@@ -166,7 +166,7 @@ export class LevelSessions implements KvCache {
     }
   }
 
-  /** Writes the last mark while nobody else can open the database. */
+  /** Writes the last mark while no other process can open the database. */
   async close(): Promise<void> {
     this.#isClosing = true
     this.#signalReady()
@@ -224,7 +224,7 @@ export class LevelSessions implements KvCache {
     return { database, queue, views, users: 0, onIdle: () => undefined }
   }
 
-  /** Opens the database again, as often as it takes. */
+  /** Reopens the database, retrying until it succeeds. */
   async #recover(): Promise<void> {
     this.#ready = new Promise((resolve) => {
       this.#signalReady = resolve
@@ -255,13 +255,13 @@ export class LevelSessions implements KvCache {
     this.#signalReady()
   }
 
-  /** Somebody else may use the files: LevelDB must not even compact them any more. */
+  /** Another process may use the files: LevelDB must not even compact them. */
   async #giveUp(loss: StoreError): Promise<void> {
     this.#loss = loss
-    await this.#endSession().catch(() => undefined) // Everybody gets the error of the loss.
+    await this.#endSession().catch(() => undefined) // All callers get the error of the loss.
   }
 
-  /** Closes the broken database, when reads under way have ended or had their time. */
+  /** Closes the broken database, once current reads have ended or timed out. */
   async #endSession(): Promise<void> {
     const session = this.#session
     await session.queue.settled()
@@ -286,10 +286,10 @@ export class LevelSessions implements KvCache {
       atLeast,
       versionBaseKnown: this.versionBase,
       versionBaseMin: 0,
-      isUnsure: false, // What this process has acknowledged, it knows.
+      isUnsure: false, // This process knows what it has acknowledged.
     })
     try {
-      // Also proves that the disk takes writes, and puts our mark in the place of anybody else's.
+      // Also proves that the disk accepts writes, and replaces a mark of any other process.
       await keeper?.restart(opened.log.last)
       return opened
     } catch (failure) {
@@ -299,7 +299,7 @@ export class LevelSessions implements KvCache {
   }
 }
 
-/** A read whose database was closed under it may be repeated. */
+/** A read whose database was closed meanwhile may be repeated. */
 function interrupted(failure: unknown): unknown {
   if (!isStoreError(failure) || failure.code !== 'STORE_CLOSED') return failure
   const message = 'The database was closed during the read, because a write failed'

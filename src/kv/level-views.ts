@@ -1,13 +1,13 @@
-// Views of a database that nobody else writes; recently read records come from memory.
+// Views of a database that no other process writes; recently read records come from memory.
 //
 // Invariants:
-// - A view shows one commit. Memory holds what the database holds; before a batch begins, every open view takes a
-//   snapshot, and until the batch ends its records do not count.
+// - A view shows one commit. Memory agrees with the database; before a batch begins, every open view takes a snapshot,
+//   and until the batch ends, cached records that it writes are not used.
 // - A record is cached only from a snapshot after which no batch began or ended, and never while a batch that writes it
-//   is in flight: the moment from which the database shows the batch is unknown.
-// - A view without a snapshot reads the database only synchronously and while no batch is in flight, which shows what a
-//   snapshot would.
-// - After a batch that failed, its records stay out of memory for good.
+//   is in flight: it is unknown when the database begins to show the batch.
+// - A view without a snapshot reads the database only synchronously and while no batch is in flight: it sees what a
+//   snapshot would show.
+// - After a failed batch, its records are never cached again.
 import type { AbstractSnapshot } from 'abstract-level'
 import { type Awaitable, isSync, tryCall } from '../base/awaitable.js'
 import { ByteCache } from '../base/byte-cache.js'
@@ -23,7 +23,7 @@ import { encodePartitionPrefix } from './record-envelope.js'
 
 const SCAN_COUNT_MAX = 100_000
 
-/** Records larger than this are read each time: a few of them would push out all others. */
+/** Larger records are not cached: a few of them would evict all others. */
 const CACHED_BYTES_MAX = 64 * 1024
 
 /** Estimated memory of an entry besides its key and value. */
@@ -36,7 +36,7 @@ function recordBytes(key: string, value: Bytes | null): number {
 /** The prefix of a partition's LevelDB keys. */
 export class Prefix {
   readonly bytes: Bytes
-  /** The prefix, and room for the key whose text is wanted. */
+  /** The prefix, with room for a key. */
   readonly #joined: Bytes
 
   constructor(bytes: Bytes) {
@@ -44,7 +44,7 @@ export class Prefix {
     this.#joined = concatBytes([bytes, new Uint8Array(JOINED_BYTES)])
   }
 
-  /** The text of a LevelDB key by the key of the partition, in one piece: one that was put together is looked up slowly. */
+  /** The text of a LevelDB key by the key in the partition, as a flat string: a concatenated one is slow to look up. */
   textOf(key: Bytes): string {
     if (key.length > JOINED_BYTES) return byteText(concatBytes([this.bytes, key]))
     const joined = this.#joined
@@ -53,7 +53,7 @@ export class Prefix {
     return byteTextUntil(joined, start + key.length)
   }
 
-  /** The LevelDB key by the key of the partition. */
+  /** The LevelDB key by the key in the partition. */
   keyOf(key: Bytes): Bytes {
     return concatBytes([this.bytes, key])
   }
@@ -62,11 +62,11 @@ export class Prefix {
 /** Most keys are shorter. */
 const JOINED_BYTES = 128
 
-/** What a batch writes. */
+/** The changes of a batch. */
 export type BatchWrites = Readonly<{
-  /** By the texts of the LevelDB keys. @param written - null: the record is deleted. */
+  /** By LevelDB key as text. @param written - null: the record is deleted. */
   changes: ReadonlyMap<string, Readonly<{ written: Bytes | null }>>
-  /** Whether the next batch writes over the memory of the payloads. */
+  /** Whether the next batch overwrites the memory of the payloads. */
   isReused: boolean
 }>
 
@@ -76,16 +76,16 @@ export class LevelViews {
   #records: ByteCache<Bytes | null>
   readonly #empty = new EmptyRanges()
   #cacheBytesMax: number
-  /** Views under way that have no snapshot yet. */
+  /** Open views without a snapshot. */
   readonly #floating = new Set<LevelView>()
-  /** Begins and ends of batches so far. */
+  /** Number of beginnings and ends of batches so far. */
   #moment = 0
-  /** The stamp of the latest commit: an object of its own for each, so that no two databases share one. */
+  /** The stamp of the latest commit: a new object for each commit, so that it is unique across databases. */
   #latest: object = {}
-  /** The batch under way, or one that failed. */
+  /** The batch in flight, or a failed one. */
   #writing: BatchWrites | undefined
 
-  /** @param cacheBytesMax - What is remembered at most, in bytes; 0 remembers nothing. */
+  /** @param cacheBytesMax - Most bytes of cached records; 0 caches nothing. */
   constructor(database: LevelDatabase, cacheBytesMax: number) {
     this.#database = database
     this.#cacheBytesMax = cacheBytesMax
@@ -105,7 +105,7 @@ export class LevelViews {
     return this.#records.misses
   }
 
-  /** Sets what is remembered at most, in bytes. Forgets all records. */
+  /** Sets the greatest size of the cache, in bytes. Drops all records. */
   setCacheBytesMax(cacheBytesMax: number): void {
     this.#cacheBytesMax = cacheBytesMax
     this.#records = new ByteCache(cacheBytesMax, recordBytes)
@@ -114,7 +114,7 @@ export class LevelViews {
   /** Runs `use` on a view of the latest commit of a partition. */
   read<T>(prefix: Prefix, use: (view: KvView) => Awaitable<T>): Awaitable<T> {
     const view = new LevelView(this, this.#database, prefix)
-    // A read that begins and ends in this turn meets no batch, which would need a snapshot.
+    // A read that begins and ends in this turn meets no batch, so it needs no snapshot.
     const result = tryCall(() => use(view))
     if (isSync(result) && !view.hasSnapshot) {
       view.close()
@@ -133,7 +133,7 @@ export class LevelViews {
     }
   }
 
-  /** As `read`, of all partitions in one snapshot, which is taken now. */
+  /** Reads all partitions in one snapshot, taken now. */
   async readAll<T>(use: (viewOf: (partition: string) => KvView) => Promise<T>): Promise<T> {
     const snapshot = openSnapshot(this.#database)
     try {
@@ -143,7 +143,7 @@ export class LevelViews {
     }
   }
 
-  /** Must be called before a batch begins, with what it writes by the texts of the keys. One at a time. */
+  /** Must be called before a batch begins, with its changes. Batches must not overlap. */
   beforeBatch(writes: BatchWrites): void {
     for (const view of this.#floating) view.pin()
     this.#moment++
@@ -153,7 +153,7 @@ export class LevelViews {
     for (const [key, { written }] of writes.changes) if (written !== null) this.#empty.fill(key)
   }
 
-  /** Must be called when a batch has become durable; never after one that failed. */
+  /** Must be called when a batch has become durable; never after a failed one. */
   afterBatch(): void {
     this.#moment++
     const writes = this.#writing
@@ -161,53 +161,56 @@ export class LevelViews {
     if (writes === undefined) return
     const keep = writes.isReused ? copied : kept
     for (const [key, { written }] of writes.changes) {
-      // What nobody has read, such as entries of logs, would push out what somebody has.
+      // Only cached records are updated: new ones that were never read, such as log entries, would evict others.
       if ((written?.length ?? 0) <= CACHED_BYTES_MAX) this.#records.replace(key, written, keep)
       else this.#records.delete(key)
     }
   }
 
-  /** Begins and ends of batches so far, if no batch is under way; undefined: one is, or one has failed. */
+  /** The number of beginnings and ends of batches; undefined: a batch is in flight or has failed. */
   get stillMoment(): number | undefined {
     return this.#writing === undefined ? this.#moment : undefined
   }
 
-  /** Stands for the latest commit; undefined while a batch is under way, which may show at any time, or has failed. */
+  /**
+   * Represents the latest commit; undefined while a batch is in flight, which may become visible at any time, or after
+   * one has failed.
+   */
   get latest(): object | undefined {
     return this.#writing === undefined ? this.#latest : undefined
   }
 
-  /** Whether no batch has begun or ended since a moment. */
+  /** Whether no batch has begun or ended since then. */
   isStill(moment: number): boolean {
     return moment === this.#moment
   }
 
-  /** A record as it is for a view under way, if it is in memory; undefined: it is not. */
+  /** A cached record for an open view; undefined: not cached. */
   recall(key: string): Bytes | null | undefined {
-    // Not taken out before each batch: a Map that is deleted from is built anew again and again.
+    // Not deleted before each batch: a Map with deletions is rebuilt again and again.
     if (this.#writing?.changes.has(key)) return undefined
     const known = this.#records.get(key)
     return known === undefined && this.#empty.has(key) ? null : known
   }
 
-  /** Whether it is known that there are no records from `start` to `limit` (not included). */
+  /** Whether there are certainly no records from `start` to `limit` (exclusive). */
   isEmpty(start: string, limit: string): boolean {
     return this.#empty.covers(start, limit)
   }
 
-  /** Notes that a view found nothing in a range; see `remember`. */
+  /** Caches that a view found a range empty; see `remember`. */
   rememberEmpty(start: string, limit: string, moment: number): void {
     if (this.#cacheBytesMax === 0) return
     if (moment === this.#moment && this.#writing === undefined) this.#empty.add(start, limit)
   }
 
-  /** The view has a snapshot from now on. @returns the argument for `remember`. */
+  /** Called when a view takes its snapshot. @returns the argument for `remember`. */
   takeSnapshot(view: LevelView): number {
     this.#floating.delete(view)
     return this.#moment
   }
 
-  /** Notes what a view has read from the snapshot that it took at this moment. */
+  /** Caches a record that a view has read from the snapshot taken at this moment. */
   remember(key: string, value: Bytes | null, moment: number): void {
     if (moment !== this.#moment || this.#writing?.changes.has(key)) return
     if ((value?.length ?? 0) <= CACHED_BYTES_MAX) this.#records.set(key, value)
@@ -309,7 +312,7 @@ class LevelView implements KvView {
     return this.#views.isEmpty(this.#prefix.textOf(start), this.#prefix.textOf(limit))
   }
 
-  /** Takes the snapshot, if the view has none yet. */
+  /** Takes the snapshot, unless the view already has one. */
   pin(): AbstractSnapshot {
     if (this.#snapshot === undefined) {
       this.#moment = this.#views.takeSnapshot(this)
@@ -332,7 +335,7 @@ class LevelView implements KvView {
     if (this.#snapshot !== undefined) await closeSnapshot(this.#snapshot)
   }
 
-  /** Once there is a snapshot, memory may be ahead of it: it counts only while no batch begins or ends. */
+  /** Whether the cache agrees with the view: once there is a snapshot, only until a batch begins or ends. */
   get #knowsAll(): boolean {
     return this.#snapshot === undefined || this.#views.isStill(this.#moment)
   }
@@ -351,7 +354,7 @@ class LevelView implements KvView {
   }
 }
 
-/** A view on a snapshot that others share: for those who read much of a store, and none of it twice. */
+/** A view on a shared snapshot, for reads of large parts of a store that read nothing twice. */
 class SnapshotView implements KvView {
   readonly #database: LevelDatabase
   readonly #snapshot: AbstractSnapshot
@@ -383,7 +386,7 @@ class SnapshotView implements KvView {
   }
 }
 
-/** The key as its partition knows it: a plain Uint8Array, whatever the database gave. */
+/** The key in its partition, as a plain Uint8Array. */
 export function withoutPrefix(key: Bytes, prefix: Bytes): Bytes {
   return new Uint8Array(key.buffer, key.byteOffset + prefix.length, key.length - prefix.length)
 }

@@ -3,22 +3,22 @@ import { byteText } from '../base/platform.js'
 import type { KvScan, KvView } from './kv.js'
 import { covers, type Entries, limitEntries } from './read-ahead.js'
 
-/** Bytes that the notes may take; reads beyond them are not noted. */
+/** Most bytes of recorded reads; further reads are not recorded. */
 const NOTED_BYTES_MAX = 1024 * 1024
 
-/** Bytes that a record takes beside its key and its value, estimated. */
+/** Estimated bytes of a record besides its key and value. */
 const RECORD_BYTES = 100
 
 /**
- * What an operation has read in a view. It can run again on the state of the same commit, without a view, as long as it
- * asks for nothing else: where the database is on another machine, that saves a round trip.
+ * The records that an operation has read in a view. It can run again on the same commit without a view, as long as it
+ * reads nothing else. If the database is on another machine, this saves a round trip.
  */
 export class NotedReads {
   readonly #records = new Map<string, Bytes | null>()
   readonly #scans: Readonly<{ scan: KvScan; entries: Entries }>[] = []
   #bytes = 0
 
-  /** The view, with notes of what it answers. */
+  /** The view, which also records its results. */
   of(view: KvView): KvView {
     return {
       get: async (key) => {
@@ -40,7 +40,7 @@ export class NotedReads {
     }
   }
 
-  /** Runs `use` on the notes. undefined: it asks for what is not among them. */
+  /** Runs `use` on the recorded reads. undefined: it reads anything else. */
   async run<T>(use: (view: KvView) => Promise<T>): Promise<T | undefined> {
     const unknown = new Error('This was not read in the view')
     const get = async (key: Bytes): Promise<Bytes | null> => {

@@ -3,19 +3,18 @@ import { type Bytes, compareBytes, sameBytes } from '../base/bytes.js'
 import { byteText } from '../base/platform.js'
 import type { KvScan, KvView } from './kv.js'
 
-/** What an operation will ask of a view. */
+/** The reads that an operation will make. */
 export type Ahead = Readonly<{
   keys: readonly Bytes[]
-  /** Scans in ascending order, each from a start of its own. Default: none. */
+  /** Ascending scans with different starts. Default: none. */
   scans?: readonly KvScan[]
 }>
 
 export type Entries = readonly [key: Bytes, value: Bytes][]
 
 /**
- * Runs `use` on a view that has read some records, in queries that travel together, and answers for them from memory:
- * where the database is on another machine, each query is a round trip.
- * @param ahead - undefined: `use` gets the view itself, as queries cost nothing there.
+ * Runs `use` on a view that has already read some records in one round trip, for a database on another machine.
+ * @param ahead - undefined: `use` gets the view itself, because queries are cheap.
  */
 export function readAhead<T>(
   view: KvView,
@@ -45,7 +44,7 @@ async function viewAhead(view: KvView, { keys, scans = [] }: Ahead): Promise<KvV
   }
 }
 
-/** Whether what a scan found has all that another one would find. */
+/** Whether the result of a scan contains that of another scan. */
 export function covers(
   scan: KvScan,
   { start, limit, count, bytesMax, reverse = false, keysOnly = false }: KvScan,
@@ -60,7 +59,7 @@ export function covers(
   )
 }
 
-/** What a scan would find, from what one that covers it has found. @returns null if that is undefined. */
+/** The result of a scan, from that of a scan that covers it. @returns null if the latter is undefined. */
 export function limitEntries(
   found: Entries | undefined,
   { limit, count }: KvScan,

@@ -1,7 +1,7 @@
 import type { Awaitable } from '../base/awaitable.js'
 import type { KvPartition, KvView } from './kv.js'
 
-/** Reads as `readAwaitable` of a partition does, or as `read` where there is nothing of the kind. */
+/** Reads with a partition's `readAwaitable`, or with `read` if it has none. */
 export function readAwaitable<T>(
   partition: KvPartition,
   use: (view: KvView) => Awaitable<T>,

@@ -1,4 +1,4 @@
-// The bytes of a LevelDB database: what its keys look like, and the envelope around every value.
+// The bytes of a LevelDB database: its keys, and the envelope around every value.
 //
 //     key :=
 //       meta_key      0x00, what: uint8             // what is 0x01: the checkpoint, 0x02: the version base
@@ -15,8 +15,8 @@
 //     payload of a commit record    := uint32 uint32? // big-endian, puts and deletes of the batch; crc32 of the store's name
 //     payload of a partition record := the record's value
 //
-// The length before the name keeps partitions apart although one name may begin with another. The
-// checksum covers the key, so a value that was read from the wrong place does not pass.
+// The length before the name separates partitions even if one name is a prefix of another. The checksum covers the key,
+// so it detects a value read from the wrong place.
 import type { Bytes } from '../base/bytes.js'
 import {
   fromUtf8,
@@ -44,7 +44,7 @@ const PARTITION_NAME_CHARS_MAX = 256
 /** Key of the checkpoint record. */
 export const CHECKPOINT_KEY: Bytes = Uint8Array.of(LevelSpace.Meta, 0x01)
 
-/** Key of the record with the version base. */
+/** Key of the version base record. */
 export const VERSION_BASE_KEY: Bytes = Uint8Array.of(LevelSpace.Meta, 0x02)
 
 export function encodeCommitKey(sequence: number): Bytes {
@@ -74,14 +74,14 @@ export function encodePartitionPrefix(name: string): Bytes {
   return prefix
 }
 
-/** The name of the partition that a LevelDB key lies in; null: it is not the key of a partition. */
+/** The partition name in a LevelDB key; null: not the key of a partition. */
 export function partitionOfKey(key: Bytes): string | null {
   const length = ((key[1] ?? 0) << 8) | (key[2] ?? 0)
   if (key[0] !== LevelSpace.Partition || key.length < 3 + length) return null
   try {
     return fromUtf8(key.subarray(3, 3 + length))
   } catch {
-    return null // Its bytes are no name.
+    return null // The bytes are not a name.
   }
 }
 
@@ -92,7 +92,7 @@ export function encodeUint64(value: number): Bytes {
   return bytes
 }
 
-/** `key` is only named in the error. */
+/** `key` is only for the error. */
 export function decodeUint64(bytes: Bytes, key: Bytes): number {
   const whole = bytes.length === UINT64_BYTES
   const value = whole ? Number(dataView(bytes).getBigUint64(0)) : Number.NaN
@@ -109,7 +109,7 @@ export function encodeUint32(value: number): Bytes {
   return bytes
 }
 
-/** Decodes a commit record. @param storeCrc - undefined: the store has no name. */
+/** Encodes a commit record. @param storeCrc - undefined: the store has no name. */
 export function encodeCommit(operations: number, storeCrc: number | undefined): Bytes {
   const bytes = new Uint8Array(storeCrc === undefined ? 4 : 8)
   putUint32(bytes, 0, operations)
@@ -117,35 +117,35 @@ export function encodeCommit(operations: number, storeCrc: number | undefined): 
   return bytes
 }
 
-/** Whether a commit record may be one of this store's: the first ones of a store may name none. */
+/** Whether a commit record may belong to this store: the first ones of a store may have no name. */
 export function isOwnCommit(payload: Bytes, storeCrc: number | undefined): boolean {
   if (storeCrc === undefined || payload.length <= 4) return true
   return sameBytes(payload.subarray(4), encodeUint32(storeCrc))
 }
 
-/** Wraps a payload for storage under exactly this LevelDB key. */
+/** Wraps a payload for storage under this LevelDB key. */
 export function sealValue(key: Bytes, payload: Bytes): Bytes {
   const value = new Uint8Array(ENVELOPE_BYTES + payload.length)
   sealInto(value, key, payload)
   return value
 }
 
-/** As `sealValue`, into memory of that length. */
+/** `sealValue` into memory of that length. */
 export function sealInto(value: Uint8Array, key: Bytes, payload: Bytes): void {
   value[0] = ENVELOPE_FORMAT
   putUint32(value, 1, crc32(payload, crc32(key)))
   value.set(payload, ENVELOPE_BYTES)
 }
 
-/** The payload of a sealed value, which nobody checks: a plain Uint8Array on the same memory. */
+/** The payload of a sealed value, unverified: a plain Uint8Array on the same memory. */
 export function payloadOf(value: Bytes): Bytes {
   const at = value.byteOffset + ENVELOPE_BYTES
   return new Uint8Array(value.buffer, at, value.length - ENVELOPE_BYTES)
 }
 
 /**
- * Unwraps what `sealValue` made. The payload is a plain Uint8Array on the memory of `value`.
- * @throws {StoreError} DATA_CORRUPT, naming the key
+ * Verifies and unwraps a result of `sealValue`. The payload is a plain Uint8Array on the memory of `value`.
+ * @throws {StoreError} DATA_CORRUPT, with the key
  */
 export function openValue(key: Bytes, value: Bytes): Bytes {
   if (value.length < ENVELOPE_BYTES) throw corruptValue(key, `has only ${value.length} bytes`)

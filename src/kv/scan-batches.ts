@@ -1,16 +1,16 @@
-// A range of records, read whole in bounded batches.
+// Reads a whole range of records in bounded batches.
 import type { Bytes } from '../base/bytes.js'
 import { yieldToEventLoop } from '../base/platform.js'
 import { keyAfter } from './key-range.js'
 import type { KeyRange, KvScan, KvView } from './kv.js'
 
-/** Entries of a batch at most. */
+/** Most entries of a batch. */
 const BATCH_COUNT = 1_000
 
-/** Bytes of the values of a batch, about: a batch ends with the piece of the database that reaches it. */
+/** Approximate bytes of values in a batch: it ends with the piece of the database that reaches it. */
 const BATCH_BYTES = 4 * 1024 * 1024
 
-/** Every entry of a range, in batches: an await for each entry would cost more than the entry. */
+/** All entries of a range, in batches: an await per entry would cost more than the entry. */
 export function scanBatches(
   view: KvView,
   range: KeyRange,
@@ -18,7 +18,7 @@ export function scanBatches(
   return batches(view, firstBatch(range))
 }
 
-/** Every key of a range, in batches. Where the records are on another machine, their values stay there. */
+/** All keys of a range, in batches. Values are not transferred from another machine. */
 export async function* scanKeys(view: KvView, range: KeyRange): AsyncGenerator<Bytes[]> {
   const first = { ...firstBatch(range), keysOnly: true }
   for await (const entries of batches(view, first)) yield entries.map(([key]) => key)
@@ -31,7 +31,7 @@ async function* batches(view: KvView, first: KvScan): AsyncGenerator<[key: Bytes
     yield entries
     const last = entries[entries.length - 1]
     if (last === undefined || isLast(entries)) return
-    await yieldToEventLoop() // A database in memory reads in the turn in which it is asked.
+    await yieldToEventLoop() // A database in memory reads in the same turn.
     scan = { ...scan, start: keyAfter(last[0]) }
   }
 }
@@ -41,7 +41,7 @@ export function firstBatch({ start, limit }: KeyRange): KvScan {
   return { start, limit, count: BATCH_COUNT, bytesMax: BATCH_BYTES }
 }
 
-/** Whether a batch ended at neither of its bounds, so at the end of its range. */
+/** Whether a batch ended below both limits, that is, at the end of its range. */
 function isLast(entries: readonly (readonly [Bytes, Bytes])[]): boolean {
   if (entries.length >= BATCH_COUNT) return false
   return entries.reduce((bytes, [, value]) => bytes + value.length, 0) < BATCH_BYTES

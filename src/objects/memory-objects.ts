@@ -1,4 +1,4 @@
-// An ObjectStore in memory, for tests and for stores that need not survive.
+// An ObjectStore in memory, for tests and temporary stores.
 import type { Bytes } from '../base/bytes.js'
 import { concatBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
@@ -21,7 +21,7 @@ export function memoryObjects(): ObjectStore {
 
 class MemoryObjects implements ObjectStore {
   readonly #contents = new Map<ObjectId, Bytes>()
-  /** Ids of puts in progress: they show nowhere, but may not be put a second time. */
+  /** IDs of puts in progress: not visible, but not to be put again. */
   readonly #incoming = new Set<ObjectId>()
   #closed = false
 
@@ -30,7 +30,7 @@ class MemoryObjects implements ObjectStore {
     invariant(!this.#contents.has(id) && !this.#incoming.has(id), 'an object id is put once')
     this.#incoming.add(id)
     try {
-      // Copied, so that nothing the caller does to its buffers later changes the object.
+      // Copied, so that later changes of the caller's buffers do not affect the object.
       const pieces: Bytes[] = []
       if (content instanceof Uint8Array) pieces.push(content)
       else for await (const piece of content) pieces.push(Uint8Array.from(piece))

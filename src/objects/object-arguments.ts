@@ -1,12 +1,12 @@
-// Arguments and bounds that all implementations of ObjectStore have in common.
+// Argument checks and limits shared by all implementations of ObjectStore.
 import { invariant } from '../base/invariant.js'
 import type { ByteRange, ObjectId } from './objects.js'
 import { OBJECT_ID_PATTERN } from './objects.js'
 
-/** IDs that one listing returns, at most. */
+/** Most IDs in one listing. */
 export const LIST_COUNT_MAX = 1_000
 
-/** A range that has all bytes of any object. */
+/** The range of all bytes of any object. */
 export const WHOLE_RANGE: ByteRange = Object.freeze({ start: 0, limit: Number.MAX_SAFE_INTEGER })
 
 export function assertObjectId(id: ObjectId): void {

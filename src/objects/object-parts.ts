@@ -1,20 +1,20 @@
-// Content in parts of one length, as stores write it, and in the pieces of a stream.
+// Divides content into parts of equal length, as stores write it, and into the pieces of a stream.
 import type { Bytes } from '../base/bytes.js'
 
 /** The longest piece of a stream, in bytes. */
 const PIECE_BYTES_MAX = 65_536
 
-/** The first memory for a part of a stream; it grows as pieces come. */
+/** The initial memory for a part of a stream. */
 const ROOM_BYTES = 64 * 1_024
 
-/** Bytes in the pieces of a stream, none of them empty. */
+/** Bytes as the nonempty pieces of a stream. */
 export function* inPieces(bytes: Bytes, pieceBytes = PIECE_BYTES_MAX): Generator<Bytes, void> {
   for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes)
 }
 
 /**
- * Content in parts of `partBytes`, of which the last may be shorter; none of them is empty. Parts of a stream are copies,
- * since the stream may use its memory again.
+ * Content in nonempty parts of `partBytes`; the last may be shorter. Parts of a stream are copies, because the stream
+ * may reuse its memory.
  */
 export async function* cutContentParts(
   content: Bytes | AsyncIterable<Bytes>,
@@ -42,7 +42,7 @@ export async function* cutContentParts(
   if (used > 0) yield part.subarray(0, used)
 }
 
-/** The same bytes in a memory with room for `more`: twice as big as before, up to a whole part. */
+/** The same bytes with room for `more`: memory of at least twice the size, up to a whole part. */
 function withRoom(
   part: Uint8Array<ArrayBuffer>,
   used: number,

@@ -1,24 +1,24 @@
 // The port for large immutable bytes: segments and files.
 //
 // Every implementation must (see the ObjectStore suite in `rowstash/testing`):
-// - `put` is durable when it resolves; a put that fails leaves nothing that `get` or `list` shows.
-// - An id is written once; its bytes never change until it is deleted. Only an id that `presignPut` gave
-//   away is written from outside.
+// - `put` is durable when it resolves; after a failed put, `get` and `list` show nothing of it.
+// - An ID is written once; its bytes never change until it is deleted. Only IDs signed by `presignPut` are written from
+//   outside.
 
 import type { Awaitable } from '../base/awaitable.js'
 import type { Bytes } from '../base/bytes.js'
 
-/** Bytes from `start` (included) to `limit` (not included). */
+/** Bytes from `start` to `limit` (exclusive). */
 export type ByteRange = Readonly<{ start: number; limit: number }>
 
-/** 32 lower-case hex digits. The first 16 name the incarnation (one opening of the store) that wrote it. */
+/** 32 lower-case hex digits. The first 16 identify the incarnation (one opening of the store) that wrote it. */
 export type ObjectId = string
 
 export const OBJECT_ID_PATTERN = /^[0-9a-f]{32}$/
 
 /** The terms of a signed URL. */
 export type PresignTerms = Readonly<{
-  /** The Content-Type that the PUT must have. */
+  /** The required Content-Type of the PUT. */
   contentType: string
   /** null: any length up to `bytesMax`. */
   contentLength: number | null
@@ -31,38 +31,37 @@ export type PresignTerms = Readonly<{
 /** A store of large immutable objects. */
 export interface ObjectStore {
   /**
-   * What one more request costs, as the number of bytes that take as long to read. A read may include up to that many
-   * bytes that nobody needs if this saves a request, and reads that are independent of each other run at the same time.
-   * Optional, for stores on other machines. Default: 0, as for files on this machine. Range: 0 to 1 MiB; more counts as
-   * 1 MiB.
+   * The cost of one request, as the number of bytes that take as long to read. A read may include up to that many
+   * unneeded bytes to save a request, and independent reads run concurrently. Optional, for stores on other machines.
+   * Default: 0, as for files on this machine. Range: 0 to 1 MiB; more counts as 1 MiB.
    */
   readonly requestCostBytes?: number
 
   /**
-   * Stores bytes under an ID that was never used before. The caller may reuse the buffer once the call has settled.
+   * Stores bytes under a new ID. The caller may reuse the buffer once the call has settled.
    * @returns The number of bytes stored.
    * @throws {StoreError} STORAGE_UNAVAILABLE or INSUFFICIENT_STORAGE: nothing is stored.
    */
   put(id: ObjectId, content: Bytes | AsyncIterable<Bytes>): Promise<number>
 
   /**
-   * Reads an object, or a range of it that is cut at its end. null if there is no such object. May return the bytes
-   * themselves instead of a promise; a failure is always a rejected promise.
-   * @param memory - The bytes may be written here, if there is room; they may also be returned elsewhere.
+   * Reads an object, or a range, cut at the object's end. null: there is no such object. May return bytes without a
+   * promise; failures are always rejected promises.
+   * @param memory - The bytes may be returned in this memory, if it is large enough, or elsewhere.
    * @throws {StoreError} STORAGE_UNAVAILABLE
    */
   get(id: ObjectId, range?: ByteRange, memory?: Bytes): Awaitable<Bytes | null>
 
   /**
-   * As `get`, in pieces of bounded size.
+   * Reads as `get` does, in pieces of bounded size.
    * @throws {StoreError} as `get`, also from the iterator
    */
   stream(id: ObjectId, range?: ByteRange): Promise<AsyncIterable<Bytes> | null>
 
   /**
-   * Signs an absolute URL to which a client without credentials may PUT an object under a new ID, any number of
-   * times until the URL expires. The bytes are untrusted and may change until then, so they must be copied before
-   * use. Optional: only in stores that can sign URLs.
+   * Signs an absolute URL to which a client without credentials may PUT an object under a new ID, repeatedly until the
+   * URL expires. The bytes are untrusted and may change until then, so they must be copied before use. Optional: only
+   * for stores that can sign URLs.
    * @throws {StoreError} STORAGE_UNAVAILABLE
    */
   presignPut?(id: ObjectId, terms: PresignTerms): Promise<string>
@@ -74,19 +73,19 @@ export interface ObjectStore {
   delete(ids: readonly ObjectId[]): Promise<void>
 
   /**
-   * Lists object IDs with a prefix, ascending, after `after`: at most 1,000, and none at the end.
+   * Lists object IDs with a prefix, ascending, after `after`: at most 1,000; none: the end.
    * @throws {StoreError} STORAGE_UNAVAILABLE
    */
   list(prefix: string, after?: ObjectId): Promise<ObjectId[]>
 
   /**
-   * Free space for objects and records of the store, in bytes. Optional: only where space is limited and known.
+   * Free space for objects and records of the store, in bytes. Optional: only if space is limited and known.
    * @throws {StoreError} STORAGE_UNAVAILABLE
    */
   freeBytes?(): Promise<number>
 
   /**
-   * Waits for calls under way, and frees everything. Nothing is called after it.
+   * Waits for current calls, and frees everything. The last call.
    * @throws {StoreError} STORAGE_UNAVAILABLE
    */
   close(): Promise<void>

@@ -1,10 +1,10 @@
-// Fast answers to "does this text fit the kind", on the bytes of a text, for columns with only one or two kinds of
-// text left. A text is read as far as the kind goes, so its end (in a JSON body, its quote) need not be known before.
+// A fast check whether the bytes of a text fit a kind, for columns with only one or two kinds of text left. A text is
+// read as far as the kind allows, so its end (in a JSON body, its quote) need not be known first.
 //
 // Invariants:
-// - A text that ends where it was read to fits by the rule in text-rules or time-rules. All others are undecided and
-//   go to that rule.
-// - A text that is not all ASCII, or has a quote, a backslash or a control character, fits nothing here.
+// - A text that was read to its end fits by the rule in text-rules or time-rules. All others are undecided and go to
+//   that rule.
+// - A text with a non-ASCII byte, a quote, a backslash or a control character fits nothing here.
 import {
   AT,
   COLON,
@@ -30,11 +30,11 @@ const DIGIT_0 = 0x30
 const LETTER = 1
 const DIGIT = 2
 const LOWER = 4
-/** In a URI after the host. */
+/** Allowed in a URI after the host. */
 const PATH = 8
-/** In the local part of an e-mail address; dots apart. */
+/** Allowed in the local part of an e-mail address, except dots. */
 const LOCAL = 16
-/** Between the digits of a phone number. */
+/** Allowed between the digits of a phone number. */
 const SEPARATOR = 32
 /** A letter, a digit, a dash or a dot. */
 const IN_HOST = 64
@@ -61,16 +61,16 @@ const HOST_CHARS_MAX = 253
 /** Shorter runs of bytes are not compared by words. */
 const WORD_BYTES = 4
 
-/** Bytes of the body that were read and found good. */
+/** Bytes of the body that were already validated. */
 type Run = { from: number; bytes: number }
 
-/** Reads texts of one body. */
+/** Checks texts of one body. */
 export class ByteRules {
   readonly #bytes: Bytes
   readonly #view: DataView
-  /** The last domain of an e-mail address with the `@` before it: those of a column are often the same. */
+  /** The last domain of an e-mail address, with the `@`: a column often repeats it. */
   readonly #domain: Run = { from: 0, bytes: 0 }
-  /** The last scheme and host of a URI that a path followed, with the slash. */
+  /** The last scheme and host of a URI with a path, including the slash. */
   readonly #origin: Run = { from: 0, bytes: 0 }
 
   constructor(bytes: Bytes) {
@@ -79,8 +79,8 @@ export class ByteRules {
   }
 
   /**
-   * Where a text ends that begins at `from` and fits all of the ruled kinds given; -1: not sure. It is read as
-   * far as it goes, up to `limit` at most: the byte at its end is not looked at.
+   * The end of a text that begins at `from` and fits all given ruled kinds; -1: unsure. It reads up to `limit` at most,
+   * and not the byte at the end.
    */
   endOf(from: number, limit: number, ruled: number): number {
     if (ruled === KIND_BIT.emailAddress) return this.#endOfEmail(from, limit)
@@ -89,7 +89,7 @@ export class ByteRules {
     if ((ruled & ~DAY_KINDS) === 0) return endOfDay(this.#bytes, from, limit)
     if ((ruled & KIND_BIT.phoneNumber) === 0) return -1
     const end = endOfPhone(this.#bytes, from, limit)
-    const others = ruled & ~KIND_BIT.phoneNumber // A day fits as a phone number, too.
+    const others = ruled & ~KIND_BIT.phoneNumber // A day also fits as a phone number.
     return end < 0 || others === 0 || this.endOf(from, end, others) === end ? end : -1
   }
 
@@ -117,7 +117,7 @@ export class ByteRules {
     return end - from > EMAIL_CHARS_MAX ? -1 : end
   }
 
-  /** `http://` or `https://`, a host in small letters that no rule of `URL` changes, and a path. */
+  /** `http://` or `https://`, a lower-case host that `URL` does not change, and a path. */
   #endOfUri(from: number, limit: number): number {
     const bytes = this.#bytes
     const known = this.#endOfRun(this.#origin, from, limit)
@@ -128,13 +128,13 @@ export class ByteRules {
     if (end < 0 || end - host > HOST_CHARS_MAX || !isSurelyName(bytes, host, end)) return -1
     if (end === limit) return end
     const byte = bytes[end] ?? 0
-    if (byte !== SLASH) return (byteClassAt(bytes, end) & PATH) === 0 ? end : -1 // A port, or something odd.
+    if (byte !== SLASH) return (byteClassAt(bytes, end) & PATH) === 0 ? end : -1 // A port, or something unusual.
     this.#origin.from = from
     this.#origin.bytes = end + 1 - from
     return endOfPath(bytes, end + 1, limit)
   }
 
-  /** Where bytes end that are the same as the run's; -1: there are others. */
+  /** The end of bytes equal to the run's; -1: they differ. */
   #endOfRun({ from, bytes }: Run, start: number, limit: number): number {
     const last = bytes - WORD_BYTES
     if (last < 0 || start + bytes > limit) return -1
@@ -150,8 +150,8 @@ function byteClassAt(bytes: Bytes, at: number): number {
 }
 
 /**
- * Where a host of labels ends that begins at `from`; -1 if a label is empty, too long, or begins or ends
- * with a dash, and for two dashes, which may be Punycode.
+ * The end of a host of labels that begins at `from`; -1: a label is empty, too long, or begins or ends with a dash, or
+ * has two adjacent dashes, which may be Punycode.
  */
 function endOfHost(bytes: Bytes, from: number, limit: number, allowed: number): number {
   let label = from
@@ -167,7 +167,7 @@ function endOfHost(bytes: Bytes, from: number, limit: number, allowed: number): 
   }
 }
 
-/** Where the host of a URI begins; -1: its scheme is another one. */
+/** The beginning of a URI's host; -1: another scheme. */
 function endOfScheme(bytes: Bytes, from: number): number {
   if (bytes[from] !== LOWER_H || bytes[from + 1] !== LOWER_T || bytes[from + 2] !== LOWER_T)
     return -1
@@ -177,7 +177,7 @@ function endOfScheme(bytes: Bytes, from: number): number {
   return colon + 3
 }
 
-/** Looks at four bytes in a step: the path is most of a URI. */
+/** Reads four bytes at a time: the path is most of a URI. */
 function endOfPath(bytes: Bytes, from: number, limit: number): number {
   let at = from
   for (; at + 4 <= limit; at += 4) {
@@ -188,7 +188,7 @@ function endOfPath(bytes: Bytes, from: number, limit: number): number {
   return at
 }
 
-/** Whether a host is surely a name: the last label of an IPv4 address begins with a digit. */
+/** Whether a host is certainly a name: the last label of an IPv4 address begins with a digit. */
 function isSurelyName(bytes: Bytes, from: number, to: number): boolean {
   let label = to
   while (label > from && bytes[label - 1] !== DOT) label--
@@ -198,7 +198,7 @@ function isSurelyName(bytes: Bytes, from: number, to: number): boolean {
 const PHONE_DIGITS_MIN = 3
 const PHONE_DIGITS_MAX = 20
 
-/** Digits and separators, without the mark of an extension. */
+/** Digits and separators, without an extension mark. */
 function endOfPhone(bytes: Bytes, from: number, limit: number): number {
   let digits = 0
   let at = from
@@ -210,10 +210,10 @@ function endOfPhone(bytes: Bytes, from: number, limit: number): number {
   return digits >= PHONE_DIGITS_MIN && digits <= PHONE_DIGITS_MAX ? at : -1
 }
 
-/** Days that every month but February has. */
+/** Days in every month but February. */
 const DAYS_MIN = 30
 const FEBRUARY_DAYS_MIN = 28
-/** A bit for each month that has 31. */
+/** A bit for each month with 31 days. */
 const LONG_MONTHS = 0b1010110101010
 
 function endOfDay(bytes: Bytes, from: number, limit: number): number {
@@ -230,7 +230,7 @@ function endOfDay(bytes: Bytes, from: number, limit: number): number {
 const DAY_BYTES = 10
 const SECONDS_BYTES = 19
 
-/** `YYYY-MM-DDTHH:mm:ss`, or with a space for the `T`, with a fraction and a `Z` or without. */
+/** `YYYY-MM-DDTHH:mm:ss`, with `T` or a space, with or without a fraction and `Z`. */
 function endOfDateTime(bytes: Bytes, from: number, limit: number): number {
   if (from + SECONDS_BYTES > limit || endOfDay(bytes, from, limit) < 0) return -1
   if (bytes[from + 10] !== UPPER_T && bytes[from + 10] !== SPACE) return -1

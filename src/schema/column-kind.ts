@@ -1,6 +1,6 @@
 // The column kinds (CONTRACT.md, section 3) and their bits in a kind mask.
 
-/** The kind of values that a column holds. CONTRACT.md, section 3, says what each kind takes. */
+/** The kind of values in a column. CONTRACT.md, section 3, defines the values of each kind. */
 export type ColumnKind =
   | 'string'
   | 'markdown'

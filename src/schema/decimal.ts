@@ -1,10 +1,10 @@
 // Decimal numbers compared exactly, from the bytes of their JSON tokens.
 //
-// Numbers are compared as doubles first, to which they are rounded: those that differ there have that order. So digits
-// are compared only where two numbers round to one double, and one of them has more digits than each double keeps.
+// Numbers are first rounded to doubles: if these differ, so do the numbers, in the same order. Digits are compared only
+// if two numbers round to one double, and one of them has more digits than every double keeps.
 //
-// Invariant: the work is linear in the length of a token, whatever its exponent. An exponent of millions of digits stays
-// text; to make a number of it takes the square of its length.
+// Invariant: the work is linear in the length of a token, whatever its exponent. An exponent of millions of digits
+// stays text, because parsing it would take quadratic time.
 import { DIGIT_NINE, DIGIT_ZERO, DOT, LOWER_E, MINUS, UPPER_E } from '../base/ascii.js'
 import { type Bytes, NO_BYTES, utf8 } from '../base/bytes.js'
 import { sliceText } from '../base/platform.js'
@@ -12,7 +12,7 @@ import { sliceText } from '../base/platform.js'
 /** Digits that every double keeps. */
 const SHORT_DIGITS = 15
 
-/** Powers of ten that a double has exactly. */
+/** Powers of ten that a double represents exactly. */
 const POWERS = Object.freeze(
   Array.from({ length: SHORT_DIGITS + 1 }, (_, exponent) => Number(`1e${exponent}`)),
 )
@@ -27,7 +27,7 @@ type LongDecimal = Readonly<{
 
 const ZERO: LongDecimal = Object.freeze({ isNegative: false, digits: '', exponent: '0' })
 
-/** Reads number tokens; the fields are those of the last one. */
+/** Reads number tokens; the fields describe the last one. */
 export class DecimalReader {
   /** The double that is nearest to the number. */
   near = 0
@@ -47,7 +47,7 @@ export class DecimalReader {
     this.#long = undefined
   }
 
-  /** Reads a token without an exponent and of few digits. @returns false: the token is longer. */
+  /** Reads a short token without an exponent. @returns false: the token is longer. */
   #readShort(bytes: Bytes, from: number, to: number): boolean {
     const isNegative = bytes[from] === MINUS
     const start = isNegative ? from + 1 : from
@@ -66,7 +66,7 @@ export class DecimalReader {
     return true
   }
 
-  /** The order of the last number and that of another reader: negative if it is less, 0 if both are equal. */
+  /** Compares the last number with that of another reader: negative if it is less, 0 if they are equal. */
   orderTo(other: DecimalReader): number {
     if (this.near !== other.near) return this.near < other.near ? -1 : 1
     return this.isShort && other.isShort ? 0 : orderOfLong(this.#digits, other.#digits)
@@ -78,7 +78,7 @@ export class DecimalReader {
   }
 }
 
-/** A number that others are compared to. */
+/** A number to compare others with. */
 export class Decimal {
   readonly #wanted = new DecimalReader()
   readonly #token = new DecimalReader()
@@ -89,17 +89,17 @@ export class Decimal {
     this.#wanted.read(bytes, 0, bytes.length)
   }
 
-  /** The order of a number token and this number: negative if the token is less, 0 if both are equal. */
+  /** Compares a number token with this number: negative if the token is less, 0 if they are equal. */
   orderOf(bytes: Bytes, from: number, to: number): number {
     this.#token.read(bytes, from, to)
     return this.#token.orderTo(this.#wanted)
   }
 }
 
-/** Of a number token of JSON. Its exponent may have any number of digits. */
+/** The digits and exponent of a JSON number token. Its exponent may have any number of digits. */
 export function longDecimal(token: string): LongDecimal {
   const isNegative = token.charCodeAt(0) === MINUS
-  let end = token.length // Of the digits.
+  let end = token.length // The end of the digits.
   let point = -1
   let first = -1 // The first digit that is not zero, and the last one.
   let last = -1
@@ -113,7 +113,7 @@ export function longDecimal(token: string): LongDecimal {
     }
   }
   if (first < 0) return ZERO
-  const units = point < 0 ? end : point // Where the digit of the units ends.
+  const units = point < 0 ? end : point // The end of the units digit.
   const isWithin = first < units && last > units
   const digits = isWithin
     ? token.slice(first, units) + token.slice(units + 1, last + 1)
@@ -123,8 +123,8 @@ export function longDecimal(token: string): LongDecimal {
 }
 
 /**
- * A number that is not 0 in parts whose order is that of numbers of one sign: the place of its first digit, as a sign
- * and digits without zeros in front, then its digits as text.
+ * A nonzero number as two parts that sort like numbers of one sign: the place of its first digit (a sign and digits
+ * without leading zeros), then its digits as text.
  */
 export function orderedDecimal(
   token: string,
@@ -140,7 +140,7 @@ export function orderedDecimal(
   }
 }
 
-/** The lowest 32 bits of an integer that is written as in `LongDecimal`, signed. */
+/** The lowest 32 bits, signed, of an integer in the form of `LongDecimal`. */
 export function lowBitsOf(integer: string): number {
   const isNegative = integer.charCodeAt(0) === MINUS
   let bits = 0
@@ -151,8 +151,8 @@ export function lowBitsOf(integer: string): number {
 }
 
 /**
- * The sum of an integer as in an exponent, perhaps with a sign and zeros in front, and of a small one.
- * @param more - Of at most `SHORT_DIGITS` - 1 digits.
+ * The sum of an exponent, which may have a sign and leading zeros, and a small integer.
+ * @param more - At most `SHORT_DIGITS` - 1 digits.
  */
 function sumText(integer: string, more: number): string {
   if (integer.length <= SHORT_DIGITS) return String(Number(integer) + more)
@@ -162,7 +162,7 @@ function sumText(integer: string, more: number): string {
   return sign + longSum(digits, sign === '' ? more : -more)
 }
 
-/** The sum of a number of more than `SHORT_DIGITS` digits and of one of fewer. */
+/** The sum of a number with more than `SHORT_DIGITS` digits and one with fewer. */
 function longSum(digits: string, more: number): string {
   const split = digits.length - SHORT_DIGITS
   const limit = POWERS[SHORT_DIGITS] ?? 0
@@ -173,7 +173,7 @@ function longSum(digits: string, more: number): string {
   return (carry === 0 ? high : carried(high, carry)) + lowDigits
 }
 
-/** Digits plus 1 or minus 1, without zeros in front. */
+/** Digits plus 1 or minus 1, without leading zeros. */
 function carried(digits: string, carry: number): string {
   const turned = carry > 0 ? DIGIT_NINE : DIGIT_ZERO
   let end = digits.length
@@ -195,7 +195,7 @@ function signOf({ isNegative, digits }: LongDecimal): number {
   return isNegative ? -1 : 1
 }
 
-/** By the place of the first digit, then digit for digit. Neither is zero. */
+/** Compares magnitudes: by the place of the first digit, then digit by digit. Neither is zero. */
 function orderOfSizes(left: LongDecimal, right: LongDecimal): number {
   const places = orderOfIntegers(
     sumText(left.exponent, left.digits.length),

@@ -1,4 +1,4 @@
-// Makes a table schema of a shorter form, from which the compiler derives the types of rows.
+// Makes a table schema from a shorter form, from which the compiler derives the types of rows.
 import { isRecord } from '../base/options.js'
 import { invalidArgument } from '../base/store-error.js'
 import type { Column, TableSchema } from './column-kind.js'
@@ -19,11 +19,11 @@ const MEMBERS: readonly string[] = [
 ] satisfies (keyof AnySchema['definition'])[]
 
 /**
- * Makes a schema whose rows the compiler knows. The result goes wherever a schema is taken; `team.table(id, schema)` is
- * a table with its rows, and `Row<typeof schema>` the type of one.
+ * Makes a schema with typed rows. It is valid wherever a schema is; `team.table(id, schema)` is a table with its rows,
+ * and `Row<typeof schema>` is their type.
  *
- * A column is a kind, an array of one as `['string']`, or `{ type, displayName }`. Columns are in the order of the
- * members, in which JavaScript puts names like `7` first.
+ * A column is a kind, an array such as `['string']`, or `{ type, displayName }`. Columns are in the order of the
+ * members; JavaScript puts names like `7` first.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED
  * @example
  * import type { Row } from 'rowstash'
@@ -56,7 +56,7 @@ function columnOfSpec([id, spec]: [string, ColumnSpec]): Readonly<Record<keyof C
   return { ...others, id, displayName, type: typeOf(type) }
 }
 
-/** What is no `[kind]` is left as it is, for the checks of a schema to refuse. */
+/** Anything but `[kind]` stays unchanged: the checks of a schema reject it. */
 function typeOf(shape: unknown): unknown {
   if (!Array.isArray(shape) || shape.length !== 1) return shape
   return { kind: 'array', items: { kind: shape[0] as unknown } }
@@ -71,7 +71,7 @@ function checkValidator(given: unknown): void {
   )
 }
 
-/** The validator of a schema that `defineSchema` made. */
+/** The validator of a schema made by `defineSchema`. */
 export function validatorOf(schema: unknown): StandardSchema | undefined {
   if (typeof schema !== 'object' || schema === null || !('definition' in schema)) return undefined
   return (schema as AnySchema).definition.validator

@@ -8,11 +8,11 @@ import { SEEN } from './column-summary.js'
 import { isDate, isDateTime } from './time-rules.js'
 import { isBooleanText, isFiniteToken, isLongInteger, isNumberToken } from './value-rules.js'
 
-const TEXT_KINDS_INFERRED = ['date', 'dateTime'] as const // The narrower one first: a date is both.
+const TEXT_KINDS_INFERRED = ['date', 'dateTime'] as const // The narrower kind first: a date is both.
 
 /**
- * The type that the values of a column show, or undefined when one of them fits no type. Numbers and
- * booleans in a column inferred as `string` do not fit it yet: see `needsTextForm`.
+ * The narrowest type of a column's values, or undefined if a value fits no type. In a column inferred as `string`,
+ * numbers and booleans still need their text form: see `needsTextForm`.
  */
 export function inferType(merged: ColumnSummary): ColumnType | undefined {
   const { seen } = merged
@@ -24,7 +24,7 @@ export function inferType(merged: ColumnSummary): ColumnType | undefined {
       : { kind: 'string' }
   }
   if (scalars === SEEN.boolean) return { kind: 'boolean' }
-  // A long integer of CSV may be an identifier, and a reader's double would damage it.
+  // A long integer in CSV may be an identifier, which a reader's double would damage.
   if (scalars === SEEN.number) return { kind: seen & SEEN.longInteger ? 'string' : 'number' }
   return { kind: scalars === SEEN.text ? inferTextKind(merged.scalarMask) : 'string' }
 }
@@ -40,13 +40,13 @@ function inferTextKind(mask: number): ColumnKind {
   return TEXT_KINDS_INFERRED.find((kind) => (mask & KIND_BIT[kind]) !== 0) ?? 'string'
 }
 
-/** The kind that inference gives a column whose only value is this string of JSON. */
+/** The inferred kind of a column whose only value is this JSON string. */
 export function kindOfText(text: string): 'date' | 'dateTime' | 'string' {
   if (isDate(text)) return 'date'
   return isDateTime(text) ? 'dateTime' : 'string'
 }
 
-/** The kind that inference gives a column whose only value is this field of CSV or TSV. */
+/** The inferred kind of a column whose only value is this CSV or TSV field. */
 export function kindOfField(text: string): 'number' | 'boolean' | ReturnType<typeof kindOfText> {
   if (isNumberToken(text) && isFiniteToken(text)) return isLongInteger(text) ? 'string' : 'number'
   return isBooleanText(text) ? 'boolean' : kindOfText(text)

@@ -1,7 +1,7 @@
-// Reads one JSON value from bytes: where it ends, and what it is. Nothing is decoded.
+// Finds the end and the form of one JSON value in bytes. Decodes nothing.
 //
-// Invariant: a value is accepted only if it is JSON. A minus zero, which loses its sign, and possible misfits in
-// arrays go to the exact path.
+// Invariant: only valid JSON is accepted. Negative zero, which loses its sign, and possible misfits in arrays go to the
+// exact path.
 import {
   BACKSLASH,
   CLOSE_BRACKET,
@@ -20,43 +20,43 @@ import {
 } from '../base/ascii.js'
 import type { Bytes } from '../base/bytes.js'
 
-/** The form of a value, as far as the scanner looked. */
+/** The form of a value, as far as the scanner read it. */
 export const FORM = /* @__PURE__ */ Object.freeze({
   null: 0,
   emptyText: 1,
   /** Without escapes. */
   text: 2,
-  /** Without escapes, and found to fit the kinds that its column may still be of: see `ruledOf`. */
+  /** Without escapes, and it fits the kinds that its column may still have: see `ruledOf`. */
   ruledText: 3,
-  /** With escapes, none of which is a `\u`. */
+  /** With escapes, but no `\u`. */
   escapedText: 4,
-  /** With `\u` escapes, so perhaps with a lone surrogate. */
+  /** With `\u` escapes, so it may contain a lone surrogate. */
   unicodeText: 5,
-  /** Without an exponent, of at most NUMBER_BYTES_MAX: finite. */
+  /** Without an exponent, at most NUMBER_BYTES_MAX long: finite. */
   number: 6,
   exactNumber: 7,
   boolean: 8,
-  /** An array of texts, numbers and booleans that need no closer look; `elements` says which. */
+  /** An array of simple texts, numbers and booleans; `elements` says which. */
   array: 9,
-  /** An array that `summarizeToken` has to look at. */
+  /** An array that `summarizeToken` must examine. */
   exactArray: 10,
 })
 
 /** Bits of `elements`. */
 export const ELEMENT = /* @__PURE__ */ Object.freeze({ text: 1, number: 2, boolean: 4, space: 8 })
 
-/** Longer numbers may be beyond a double. */
+/** Longer numbers may exceed a double. */
 const NUMBER_BYTES_MAX = 300
 
 const DIGIT_0 = 0x30
 const DIGIT_9 = 0x39
 
-/** Whether a byte inside a string is a part of its text as it is: no quote, no escape, no control character. */
+/** Whether a byte in a string stands for itself: no quote, no escape, no control character. */
 export function isPlainTextByte(byte: number): boolean {
   return byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH
 }
 
-/** A byte four times, to look at four bytes at once. */
+/** Repeats a byte four times, to compare four bytes at once. */
 const ONES = 0x01010101
 const WORD_BYTES = 4
 const SPACES = 0x20 * ONES
@@ -64,13 +64,13 @@ const QUOTES = QUOTE * ONES
 const BACKSLASHES = BACKSLASH * ONES
 const HIGH_BITS = (0x80 * ONES) | 0
 
-/** The high bit of each byte that is not plain; of those after the first one it may be set too. */
+/** The high bit of the first byte that is not plain; bits of later bytes may be set wrongly. */
 function unplainBytes(word: number): number {
   const below = (word - SPACES) | ((word ^ QUOTES) - ONES) | ((word ^ BACKSLASHES) - ONES)
   return below & ~word & HIGH_BITS
 }
 
-/** Characters allowed behind a backslash, other than `u`. */
+/** Characters allowed after a backslash, except `u`. */
 const ESCAPED: ReadonlySet<number> = /* @__PURE__ */ new Set(
   [...'"\\/bfnrt'].map((char) => char.charCodeAt(0)),
 )
@@ -83,11 +83,11 @@ export function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= DIGIT_0 && byte <= DIGIT_9
 }
 
-/** Reads values; `form` and `elements` describe the last one. */
+/** Finds values; `form` and `elements` describe the last one. */
 export class JsonByteValues {
   readonly bytes: Bytes
   form: number = FORM.null
-  /** Bits of ELEMENT, for an array. */
+  /** Bits of ELEMENT for an array. */
   elements = 0
 
   readonly #view: DataView
@@ -97,7 +97,7 @@ export class JsonByteValues {
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   }
 
-  /** Reads a value and notes its form. @returns where it ends, or -1: unsure. */
+  /** Reads a value and records its form. @returns its end, or -1: unsure. */
   read(at: number): number {
     this.elements = 0
     const first = this.bytes[at]
@@ -122,7 +122,7 @@ export class JsonByteValues {
     }
   }
 
-  /** The letters after the first; the last one is 0 when there are three. */
+  /** The remaining letters; the last one is 0 if there are only three. */
   #readWord(at: number, second: number, third: number, fourth: number, fifth: number): number {
     const { bytes } = this
     if (bytes[at + 1] !== second || bytes[at + 2] !== third || bytes[at + 3] !== fourth) return -1
@@ -137,7 +137,7 @@ export class JsonByteValues {
     return at + 1
   }
 
-  /** Goes on with a text at its first escape. */
+  /** Continues a text at its first escape. */
   #readEscaped(start: number): number {
     const { bytes } = this
     let at = start
@@ -156,7 +156,7 @@ export class JsonByteValues {
     return bytes[at] === QUOTE ? at + 1 : -1 // A control character, or the end of the body.
   }
 
-  /** Where the first special byte stands from `start` on, if not the end of the body. */
+  /** The first special byte from `start` on, or the end of the body. */
   #endOfPlain(start: number): number {
     const { bytes } = this
     const view = this.#view
@@ -186,7 +186,7 @@ export class JsonByteValues {
     if (at === whole) return -1
     if (bytes[whole] === DIGIT_0) {
       if (at > whole + 1) return -1
-      if (whole > start) return -1 // Perhaps a minus zero, which loses its sign.
+      if (whole > start) return -1 // Perhaps a negative zero, which loses its sign.
     }
     if (bytes[at] === DOT) {
       const fraction = at + 1
@@ -205,7 +205,7 @@ export class JsonByteValues {
     return at
   }
 
-  /** An array of scalars. Anything else in it is for the exact path. */
+  /** An array of scalars. Other arrays go to the exact path. */
   #readArray(start: number): number {
     const { bytes } = this
     let elements = 0
@@ -217,7 +217,7 @@ export class JsonByteValues {
     }
     while (bytes[at] !== CLOSE_BRACKET) {
       const byte = bytes[at]
-      if (byte === OPEN_BRACKET || byte === LOWER_N) return -1 // A misfit, or deeper.
+      if (byte === OPEN_BRACKET || byte === LOWER_N) return -1 // A misfit, or a nested array.
       at = byte === QUOTE ? this.#readText(at) : this.#readOther(at)
       if (at < 0) return -1
       if (byte === QUOTE) elements |= ELEMENT.text

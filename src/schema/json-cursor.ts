@@ -1,12 +1,12 @@
 // A cursor over JSON text: finds the ends of values and validates them.
 //
 // Invariants:
-// - The accepted language is JSON, limited by `stop` and JSON_DEPTH_MAX. This file decides only where a value ends,
-//   which is unambiguous in valid JSON. `JSON.parse` validates every key and value that is not plainly valid (a
-//   string without escapes and control characters, a short run of digits), but not arrays and objects with others in
-//   them: it validates their parts.
-// - No value reaches `JSON.parse` before its brackets were counted.
-// - A cursor never reads at or beyond `stop`, so no row is built beyond its limit.
+// - The accepted language is JSON, limited by `stop` and JSON_DEPTH_MAX. This file only finds the ends of values, which
+//   are unambiguous in valid JSON. `JSON.parse` validates keys and values that are not obviously valid (a string
+//   without escapes and control characters, a short run of digits). Of nested arrays and objects it validates the
+//   parts.
+// - `JSON.parse` gets a value only after its brackets were counted.
+// - A cursor never reads at or after `stop`, so no row exceeds its limit.
 
 import {
   BACKSLASH,
@@ -29,23 +29,23 @@ import { isSpace } from './json-byte-values.js'
 
 const BYTE_ORDER_MARK = 0xfeff
 
-/** Longest run of digits that is taken as a number without asking `JSON.parse`. */
+/** Longest run of digits accepted as a number without `JSON.parse`. */
 const PLAIN_DIGITS_MAX = 15
 
 export type Cursor = {
   readonly text: string
   at: number
-  /** Reading ends here: the end of the text, or the place by which the row must have ended. */
+  /** The end of reading: the end of the text, or of the longest allowed row. */
   stop: number
-  /** Index of the row that is being read; undefined outside of rows. */
+  /** Index of the current row; undefined outside rows. */
   row: number | undefined
-  /** Why `stop` comes before the end of the text. */
+  /** The limit that determines `stop`. */
   rowCharsMax: number
-  /** Characters that stood before the text where it was cut from: messages count them, but no byte order mark. */
+  /** Number of characters before this text in the input, except a byte order mark: messages count them. */
   readonly offset: number
 }
 
-/** @param text - Behind a byte order mark, if it has one. */
+/** Opens a text, after its byte order mark if it has one. */
 export function openCursor(text: string, offset = 0): Cursor {
   const at = text.charCodeAt(0) === BYTE_ORDER_MARK ? 1 : 0
   return {
@@ -58,18 +58,18 @@ export function openCursor(text: string, offset = 0): Cursor {
   }
 }
 
-/** The row that begins here has at most this many characters. */
+/** Limits the row that begins here to this many characters. */
 export function limitRow(cursor: Cursor, rowCharsMax: number): void {
   cursor.rowCharsMax = rowCharsMax
   cursor.stop = Math.min(cursor.text.length, cursor.at + rowCharsMax)
 }
 
-/** After a row: what follows is read to the end of the text. */
+/** After a row: reads to the end of the text. */
 export function unlimit(cursor: Cursor): void {
   cursor.stop = cursor.text.length
 }
 
-/** Passes an opening bracket; returns whether an element follows, and passes the closing one if not. */
+/** Passes an opening bracket. Returns whether an element follows; if not, passes the closing one. */
 export function enter(cursor: Cursor, open: number, close: number, wanted: string): boolean {
   if (peek(cursor) !== open) throw invalidJson(cursor, `Expected ${wanted}`)
   cursor.at++
@@ -79,7 +79,7 @@ export function enter(cursor: Cursor, open: number, close: number, wanted: strin
   return false
 }
 
-/** Passes what follows an element: a comma (then there is a next one) or the closing bracket. */
+/** Passes a comma (returns true: another element follows) or the closing bracket. */
 export function hasMore(cursor: Cursor, close: number): boolean {
   skipSpace(cursor)
   const code = peek(cursor)
@@ -117,9 +117,9 @@ export function skipSpace(cursor: Cursor): void {
 }
 
 /**
- * Passes a value. Strings and scalars are judged; of arrays and objects only brackets are counted.
+ * Passes a value. Validates strings and scalars; in arrays and objects, only counts brackets.
  *
- * @param level - How many arrays and objects are open around the value.
+ * @param level - Nesting depth of the value.
  * @returns Whether the value is an array or an object.
  */
 export function skipValue(cursor: Cursor, level: number): boolean {
@@ -136,10 +136,10 @@ export function skipValue(cursor: Cursor, level: number): boolean {
   return true
 }
 
-/** Characters of an array or an object that are passed in one step. */
+/** Most characters of an array or an object passed in one step. */
 const STEP_CHARS = 32 * 1024
 
-/** As `skipValue`, in steps. A string or a scalar is one. */
+/** Passes a value in steps. A string or a scalar is one step. */
 export function* skipValueInSteps(cursor: Cursor, outer: number): Steps<boolean> {
   const code = peek(cursor)
   const isContainer = code === OPEN_BRACKET || code === OPEN_BRACE
@@ -163,8 +163,8 @@ function skipContainer(cursor: Cursor, outer: number): void {
 }
 
 /**
- * Passes the brackets of an array or an object, and what is between them, up to its end or to about `limit`.
- * @param open - How many are open before. @returns How many are open then; `outer`: it has ended.
+ * Passes an array or an object, counting brackets, up to its end or about `limit`.
+ * @param open - Number of open brackets before. @returns the number after; `outer`: it has ended.
  */
 function passBrackets(cursor: Cursor, outer: number, open: number, limit: number): number {
   const { text, stop } = cursor
@@ -190,10 +190,10 @@ function passBrackets(cursor: Cursor, outer: number, open: number, limit: number
   return level
 }
 
-/** Longest string or scalar of an object that is split, in characters: it is judged at once. */
+/** Longest string or scalar in an object that is split, in characters: each is validated in one step. */
 export const SCALAR_CHARS_MAX = 1_048_576
 
-/** Checks that what begins here, unless it is an array or an object, is not too long to be judged at once. */
+/** Checks the length of a string or scalar that begins here. */
 export function checkScalarLength(cursor: Cursor): void {
   const { text, at, stop } = cursor
   const limit = at + SCALAR_CHARS_MAX
@@ -215,7 +215,7 @@ function endsScalar(code: number): boolean {
   return code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET || isSpace(code)
 }
 
-/** Returns where the string that starts at `at` ends, after its quote; beyond `stop` if it does not. */
+/** The end of the string that starts at `at`, after its quote; beyond `stop` if it has no end. */
 export function endOfString(text: string, at: number, stop: number): number {
   for (let i = at + 1; i < stop; i++) {
     const code = text.charCodeAt(i)
@@ -225,7 +225,7 @@ export function endOfString(text: string, at: number, stop: number): number {
   return stop + 1
 }
 
-/** Passes a string, and judges it. */
+/** Passes and validates a string. */
 export function readString(cursor: Cursor): void {
   const { text, stop, at } = cursor
   if (peek(cursor) !== QUOTE) throw invalidJson(cursor, 'Expected a key')
@@ -246,7 +246,7 @@ export function readString(cursor: Cursor): void {
   throw cutOff(cursor)
 }
 
-/** Passes a number or a literal, and judges it. */
+/** Passes and validates a number or a literal. */
 function readScalar(cursor: Cursor): void {
   const { text, stop, at } = cursor
   let end = at
@@ -265,7 +265,7 @@ function readScalar(cursor: Cursor): void {
   parseValue(cursor, at)
 }
 
-/** Parses what lies between `start` and the cursor. */
+/** Parses the text between `start` and the cursor. */
 export function parseValue(cursor: Cursor, start: number): unknown {
   try {
     return JSON.parse(cursor.text.slice(start, cursor.at))
@@ -282,14 +282,14 @@ function isContainerAt({ text }: Cursor, at: number): boolean {
   return code === OPEN_BRACKET || code === OPEN_BRACE
 }
 
-/** Judges the array or the object between `start` and the cursor. */
+/** Validates the array or object between `start` and the cursor. */
 export function judgeContainer(cursor: Cursor, start: number): void {
   const token = cursor.text.slice(start, cursor.at)
   if (token.startsWith('[') && !isNested(token)) parseValue(cursor, start)
-  else findFault({ ...cursor, at: start }) // To build what is in it would take far longer.
+  else findFault({ ...cursor, at: start }) // Building its content would take far longer.
 }
 
-/** Whether an array or an object begins within an array. */
+/** Whether an array contains an array or an object. */
 export function isNested(array: string): boolean {
   const first = array.indexOf('[')
   if (array.lastIndexOf('[') === first && !array.includes('{')) return false
@@ -301,7 +301,7 @@ export function isNested(array: string): boolean {
   return false
 }
 
-/** Fails at the place within an array or an object that makes it invalid. Its nesting was counted before. */
+/** Throws for the first invalid place in an array or an object. Its nesting was counted before. */
 function findFault(cursor: Cursor): void {
   if (!isContainerAt(cursor, cursor.at)) {
     skipValue(cursor, 0)
@@ -317,12 +317,12 @@ function findFault(cursor: Cursor): void {
   }
 }
 
-/** Decodes a string token that was judged. */
+/** Decodes a validated string token. */
 export function decodeString(token: string): string {
   return token.includes('\\') ? String(JSON.parse(token)) : token.slice(1, -1)
 }
 
-/** Passes a key of an object and the colon behind it. @returns the key, decoded. */
+/** Passes the key of a member and its colon. @returns the decoded key. */
 export function readMemberKey(cursor: Cursor): string {
   const start = cursor.at
   readString(cursor)
@@ -331,7 +331,7 @@ export function readMemberKey(cursor: Cursor): string {
   return key
 }
 
-/** The failure of a cursor that came to its stop within a value. */
+/** The failure of a cursor that reached its stop within a value. */
 function cutOff(cursor: Cursor): StoreError {
   if (cursor.stop < cursor.text.length) {
     return invalidJson(cursor, `The row is longer than ${cursor.rowCharsMax} characters`)
@@ -343,7 +343,7 @@ function cutOff(cursor: Cursor): StoreError {
 export function invalidJson(cursor: Cursor, problem: string, cause?: unknown): StoreError {
   const { at, row, offset } = cursor
   const phrase = `${problem} at character ${offset + at} of the input`
-  // The place of a row follows the phrase, and says from where both are counted.
+  // In a row, the row's place follows, and says from where both are counted.
   return row === undefined
     ? dataError('REQUEST_VALIDATION_ERROR', `${phrase} (counted from 0)`, { cause })
     : dataError('REQUEST_VALIDATION_ERROR', `${phrase},`, { row, cause })

@@ -1,5 +1,5 @@
-// The order of times and of dates with times: by the moment that they name, so `10:00+02:00` is before `09:00Z`.
-// Without an offset a time counts as UTC, and a date alone as its midnight. Fractions of a second of any length count.
+// Orders times, and dates with times, by their moment: `10:00+02:00` is before `09:00Z`. A time without an offset is
+// UTC, a date without a time is its midnight. Fractions of any length count.
 
 import { COLON, DIGIT_ZERO, DOT, MINUS, PLUS } from '../base/ascii.js'
 import { type Bytes, NO_BYTES } from '../base/bytes.js'
@@ -10,16 +10,16 @@ const MINUTE_S = 60
 const HOUR_S = 3_600
 const DAY_S = 86_400
 
-/** Reads times; the fields are those of the last one. */
+/** Reads times; the fields describe the last one. */
 export class MomentReader {
   #bytes = NO_BYTES
-  /** Of a date with a time since 1970, of a time since midnight, in UTC. */
+  /** Seconds in UTC: of a date with a time, since 1970; of a time, since midnight. */
   seconds = 0
-  /** The digits of the fraction, without zeros at their end. */
+  /** The digits of the fraction, without trailing zeros. */
   fractionFrom = 0
   fractionTo = 0
 
-  /** Reads a `dateTime`. @returns false: it is none. */
+  /** Reads a `dateTime`. @returns false: it is not one. */
   readDateTime(bytes: Bytes, from: number, to: number): boolean {
     this.#bytes = bytes
     const days = parseEpochDays(bytes, from, to)
@@ -34,7 +34,7 @@ export class MomentReader {
     return true
   }
 
-  /** Reads a `time`. @returns false: it is none. */
+  /** Reads a `time`. @returns false: it is not one. */
   readTime(bytes: Bytes, from: number, to: number): boolean {
     this.#bytes = bytes
     const hourMinute = parseHourMinute(bytes, from, to)
@@ -60,7 +60,7 @@ export class MomentReader {
     return at
   }
 
-  /** The order of the last moment and that of another reader: negative if it is earlier, 0 if both are the same. */
+  /** Compares the last moment with that of another reader: negative if it is earlier, 0 if they are the same. */
   orderTo(other: MomentReader): number {
     if (this.seconds !== other.seconds) return this.seconds - other.seconds
     const length = this.fractionTo - this.fractionFrom
@@ -74,14 +74,14 @@ export class MomentReader {
   }
 }
 
-/** Days since 1970 of `YYYY-MM-DD`; NaN: there is none. */
+/** Days from 1970 to `YYYY-MM-DD`; NaN: not a date. */
 function parseEpochDays(bytes: Bytes, from: number, to: number): number {
   if (to - from < DATE_BYTES || bytes[from + 4] !== MINUS || bytes[from + 7] !== MINUS)
     return Number.NaN
   const year = 100 * twoDigitsOrNaN(bytes, from) + twoDigitsOrNaN(bytes, from + 2)
   const month = twoDigitsOrNaN(bytes, from + 5)
   const day = twoDigitsOrNaN(bytes, from + 8)
-  // Years begin in March here, so that the day of a leap year is the last one.
+  // Years begin in March here, so that a leap day is the last day.
   const shifted = month <= 2 ? year - 1 : year
   const era = Math.floor(shifted / 400)
   const yearOfEra = shifted - 400 * era
@@ -97,7 +97,7 @@ function parseOffsetSeconds(bytes: Bytes, at: number, to: number): number {
   return at + 1 === to ? 0 : Number.NaN // Z
 }
 
-/** Seconds of `HH:mm`. */
+/** `HH:mm` in seconds. */
 function parseHourMinute(bytes: Bytes, at: number, to: number): number {
   if (at + 5 > to || bytes[at + 2] !== COLON) return Number.NaN
   return HOUR_S * twoDigitsOrNaN(bytes, at) + MINUTE_S * twoDigitsOrNaN(bytes, at + 3)

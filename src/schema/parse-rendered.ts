@@ -1,4 +1,4 @@
-// Values of JSON text that the store rendered itself.
+// Parses JSON text that the store rendered itself.
 import {
   CLOSE_BRACE,
   CLOSE_BRACKET,
@@ -19,19 +19,19 @@ import {
 } from './json-cursor.js'
 
 /**
- * The form of the numbers of rows, in cells and in arrays:
- * - `'number'`: the nearest double. Integers beyond `Number.MAX_SAFE_INTEGER` and decimals of more than 15 digits
- *   may be rounded.
- * - `'bigint'`: a BigInt for an integer, written without a point and an exponent, that is no safe integer
- *   (`Number.isSafeInteger`); a number for all others.
+ * The form of numbers in rows, in cells and in arrays:
+ * - `'number'`: the nearest double. Integers beyond `Number.MAX_SAFE_INTEGER` and decimals of more than 15 digits may
+ *   be rounded.
+ * - `'bigint'`: a BigInt for an unsafe integer (see `Number.isSafeInteger`) written without a point and an exponent; a
+ *   number for all others.
  * - `'text'`: a string for every number, as it was sent: `'34.50'`. Only the schema shows that it is a number.
  */
 export type NumberForm = 'number' | 'bigint' | 'text'
 
-/** A key with an escape: from its last escape on to the colon. */
+/** A key with an escape: from its last escape to the colon. */
 const ESCAPED_KEY = /\\.[^"\\]*"\s*:/
 
-/** Every integer that is not safe has at least this many digits. */
+/** Every unsafe integer has at least this many digits. */
 const LONG_DIGITS = /[0-9]{16}/
 const INTEGER = /^-?[0-9]+$/
 
@@ -39,11 +39,11 @@ const DIGIT_0 = 0x30
 const DIGIT_9 = 0x39
 
 /**
- * As `JSON.parse`, with numbers in the form that is asked for, and where keys are what they are: V8 of Node 24 (seen in
- * 24.21) gives `{"\"":1}` the key `\` once it has met an object with that key. Keys with escapes are rare, and only
- * text that has one is read here.
+ * Parses JSON with numbers in the given form. It also works around a bug of V8 in Node 24 (seen in 24.21), whose
+ * `JSON.parse` gives `{"\"":1}` the key `\` once it has parsed an object with that key. Only text with an escaped key,
+ * which is rare, needs that.
  *
- * @param text - Valid JSON, nested no deeper than what a store takes in.
+ * @param text - Valid JSON, nested no deeper than a store allows.
  */
 export function parseRendered(text: string, numbers: NumberForm = 'number'): unknown {
   const isPlain = numbers === 'number' || (numbers === 'bigint' && !LONG_DIGITS.test(text))
@@ -91,5 +91,5 @@ function readObject(cursor: Cursor, numbers: NumberForm): object {
     members.push([key, readValue(cursor, numbers)])
     isNext = hasMore(cursor, CLOSE_BRACE)
   }
-  return Object.fromEntries(members) // Also `__proto__` becomes a member like any other.
+  return Object.fromEntries(members) // So `__proto__` becomes an ordinary member.
 }

@@ -1,4 +1,4 @@
-// The types of rows that follow from the columns of a schema.
+// The types of rows, derived from the columns of a schema.
 import type { ColumnKind, TableSchema } from './column-kind.js'
 import type { NumberForm } from './parse-rendered.js'
 import type { StandardSchema } from './standard-schema.js'
@@ -10,38 +10,38 @@ export type ColumnShape = ColumnKind | readonly [ColumnKind]
 export type ColumnSpec =
   | ColumnShape
   | Readonly<{
-      /** The kind of the values, as `string`, or of the elements, as `['string']`. */
+      /** The kind of the values, such as `string`, or of the elements, such as `['string']`. */
       type: ColumnShape
-      /** Shown to people in place of the column ID. Rows have the ID. Default: none. */
+      /** Shown to people instead of the column ID. Rows use the ID. Default: none. */
       displayName?: string | undefined
     }>
 
-/** The columns of a defined schema by their IDs, in the order of the table. */
+/** The columns of a defined schema by ID, in table order. */
 export type ColumnSpecs = Readonly<Record<string, ColumnSpec>>
 
-/** What `defineSchema` takes. `Input`: the rows that the validator takes. */
+/** The argument of `defineSchema`. `Input`: the input rows of the validator. */
 export type SchemaDefinition<Specs extends ColumnSpecs, Input> = Readonly<{
-  /** The columns by their IDs, in the order of the table. */
+  /** The columns by ID, in table order. */
   columns: Specs
   /**
-   * Checks every row object that a create, an add, an overwrite or a merge brings, and may change it: its output is
-   * stored. Any implementation of Standard Schema, such as zod, valibot or arktype. Updates of cells are checked against
-   * the columns only. Default: none.
+   * Checks every row object in a create, add, overwrite or merge, and may change it: its output is stored. Any
+   * implementation of Standard Schema, such as zod, valibot or arktype. Updates of cells are checked only against the
+   * columns. Default: none.
    */
   validator?: StandardSchema<Input, Cells<Specs>> | undefined
 }>
 
-/** A schema that the compiler knows: it goes wherever a schema is taken, and says what rows are made of. */
+/** A schema with typed rows. It is valid wherever a schema is. */
 export type Schema<Specs extends ColumnSpecs = ColumnSpecs, Input = unknown> = TableSchema &
   Readonly<{
-    /** What the schema was made of. It is not enumerable, and never stored. */
+    /** The definition of the schema. It is not enumerable, and never stored. */
     definition: SchemaDefinition<Specs, Input>
   }>
 
 /** Any defined schema. */
 export type AnySchema = TableSchema &
   Readonly<{
-    /** As in `Schema`. */
+    /** See `Schema`. */
     definition: Readonly<{ columns: ColumnSpecs; validator?: StandardSchema | undefined }>
   }>
 
@@ -76,12 +76,12 @@ type ReadCell<Spec extends ColumnSpec, Form extends NumberForm> =
     ? readonly ReadValue<Kind, Form>[]
     : ReadValue<ShapeOf<Spec>, Form>
 
-/** A row as it is read: its ID, and its non-empty cells. */
+/** A row as read: its ID and its non-empty cells. */
 export type RowOf<Specs extends ColumnSpecs, Form extends NumberForm = 'number'> = Readonly<
   { $rowID: string } & { [Column in keyof Specs]?: ReadCell<Specs[Column], Form> }
 >
 
-/** A row of a schema as it is read: its ID, and its non-empty cells. `Form`: the `numbers` of the read. */
+/** A row of a schema, as read: its ID and its non-empty cells. `Form`: the option `numbers` of the read. */
 export type Row<S extends AnySchema, Form extends NumberForm = 'number'> = RowOf<SpecsOf<S>, Form>
 
 type WrittenValue<Kind> = Kind extends 'number'
@@ -92,7 +92,7 @@ type WrittenValue<Kind> = Kind extends 'number'
       ? string | number | bigint
       : TextOrDate<Kind>
 
-/** A `Date` is its ISO text, which is a `dateTime`. */
+/** A `Date` is written as ISO text, which is a `dateTime`. */
 type TextOrDate<Kind> = Kind extends 'dateTime' ? string | Date : string
 
 type WrittenCell<Spec extends ColumnSpec> =
@@ -100,22 +100,22 @@ type WrittenCell<Spec extends ColumnSpec> =
     ? readonly WrittenValue<Kind>[]
     : WrittenValue<ShapeOf<Spec>>
 
-/** Cells of a row as they are written, by column ID. null is an empty cell; undefined is as absent. */
+/** Cells of a row to write, by column ID. null is an empty cell; undefined is the same as absent. */
 export type Cells<Specs extends ColumnSpecs> = Readonly<{
   [Column in keyof Specs]?: WrittenCell<Specs[Column]> | null | undefined
 }>
 
-/** The cells of a row of a schema, as an update takes them. null empties a cell, absent columns stay. */
+/** Cells of a row for an update. null empties a cell; absent columns do not change. */
 export type CellsOf<S extends AnySchema> = Cells<SpecsOf<S>>
 
-/** The values of key columns of a row: of a table with a key, all of its columns. Arrays are no keys. */
+/** The values of a row's key columns, all of them. Arrays cannot be keys. */
 export type KeyOf<S extends AnySchema> = Readonly<{
   [Column in keyof SpecsOf<S> as ShapeOf<SpecsOf<S>[Column]> extends readonly unknown[]
     ? never
     : Column]?: WrittenValue<ShapeOf<SpecsOf<S>[Column]>>
 }>
 
-/** A row of a schema as it is written: its cells; with a validator, what that one takes. */
+/** A row of a schema to write: its cells; with a validator, the validator's input. */
 export type InputRow<S extends AnySchema> =
   S['definition'] extends Readonly<{ validator?: StandardSchema<infer Input, unknown> | undefined }>
     ? Input & Readonly<{ $rowID?: string | undefined }>
@@ -127,7 +127,7 @@ type FoldedTest = Equality<string> &
   Emptiness &
   Readonly<{ ignoreCase: true; ignoreAccents?: boolean }>
 type NumberTest = Equality<NumberText> & Order<NumberText> & Emptiness
-/** A number, a BigInt, or the text of a number, which may have more digits than both. */
+/** A number, a BigInt, or number text, which may have more digits than both. */
 type NumberText = number | bigint | `${number}`
 
 type Equality<Value> = Readonly<{
@@ -175,7 +175,7 @@ type CellTest<Spec extends ColumnSpec> =
 /** The name of a column in a condition. */
 type WhereName<Column> = Column extends `$${string}` ? `$${Column}` : Column
 
-/** Which rows are wanted, as `Where`, with the columns of a schema and the operators that each of them takes. */
+/** `Where` for the columns of a schema and the operators of their kinds. */
 export type WhereOf<Specs extends ColumnSpecs> = Readonly<
   { [Column in keyof Specs as WhereName<Column>]?: CellTest<Specs[Column]> } & {
     /** All of the conditions must hold. */
@@ -187,5 +187,5 @@ export type WhereOf<Specs extends ColumnSpecs> = Readonly<
   }
 >
 
-/** A condition on rows of a schema: as `Where`, with its columns and the operators that each of them takes. */
+/** A condition on the rows of a schema: `Where` for its columns and the operators of their kinds. */
 export type TypedWhere<S extends AnySchema> = WhereOf<SpecsOf<S>>

@@ -1,12 +1,12 @@
-// Reads rows from the bytes of a CSV or TSV body, in one pass and without objects or strings: the bounds of each cell
-// that is not empty (PERFORMANCE.md, P2). The cells of all rows since `clear` are kept, because only the last row of a
-// segment decides the stored form of a column.
+// Finds the bounds of nonempty cells in the bytes of a CSV or TSV body, in one pass without objects or strings
+// (PERFORMANCE.md, P2). The cells of all rows since `clear` are kept, because the stored form of a column is known only
+// after the last row of a segment.
 //
 // Invariants:
 // - It accepts a body only if `scan-csv` does, with the same header, rows and cells. If it is unsure (an odd quote, a
-//   record that is too long or has too many fields, a header that is refused, bytes that are not UTF-8), `scan-csv`
-//   decides and names the error: on that record first, and if nothing is wrong with it, on the whole body.
-// - A cell's bounds are inside its quotes, and what follows it is no digit and no letter.
+//   record that is too long or has too many fields, a rejected header, bytes that are not UTF-8), `scan-csv` decides
+//   and names the error: first for that record, and if it is valid, for the whole body.
+// - A cell's bounds are inside its quotes, and the next byte is neither a digit nor a letter.
 import { BACKSLASH, CARRIAGE_RETURN, LINE_FEED, QUOTE, TAB } from '../base/ascii.js'
 import type { BufferPool } from '../base/buffer-pool.js'
 import { type Bytes, markLength, unquotedText } from '../base/bytes.js'
@@ -17,21 +17,21 @@ export type CsvStep = 'row' | 'end' | 'unsure'
 
 export type CsvByteLimits = Readonly<{ columnsMax: number; rowBytesMax: number }>
 
-/** Bits of `mark`: what bytes a cell has. */
+/** Bits of `mark`: the kinds of bytes in a cell. */
 export const MARK = Object.freeze({
-  /** A character that is in no number. */
+  /** A character that occurs in no number. */
   text: 1,
-  /** One of `e`, `E` and `+`, which are in numbers that the exact path reads. */
+  /** One of `e`, `E` and `+`: such a number goes to the exact path. */
   exponent: 2,
-  /** A byte that is not ASCII. */
+  /** A non-ASCII byte. */
   wide: 4,
   /** A character that JSON strings escape. */
   escape: 8,
-  /** A quote, which stands there twice. */
+  /** A doubled quote. */
   quote: 16,
 })
 
-/** The byte ends an unquoted field, or is one to look at in a quoted field. */
+/** The byte ends an unquoted field, or needs attention in a quoted one. */
 const LOOK = 32
 
 type Delimiter = ',' | '\t'
@@ -42,7 +42,7 @@ const IN_TSV = markTable([LINE_FEED, CARRIAGE_RETURN, TAB])
 
 function markTable(looks: readonly number[]): Uint8Array {
   return Uint8Array.from({ length: 256 }, (_, byte) => {
-    if (byte === QUOTE) return LOOK // It may be the closing one, which is no part of the field.
+    if (byte === QUOTE) return LOOK // It may be the closing quote, which is not part of the field.
     const look = looks.includes(byte) ? LOOK : 0
     if (byte >= 0x80) return look | MARK.text | MARK.wide
     if (byte < 0x20 || byte === BACKSLASH) return look | MARK.text | MARK.escape
@@ -52,7 +52,7 @@ function markTable(looks: readonly number[]): Uint8Array {
   })
 }
 
-/** A byte four times, to look at four bytes at once. */
+/** Repeats a byte four times, to compare four bytes at once. */
 const ONES = 0x01010101
 const SPACES = 0x20 * ONES
 const QUOTES = QUOTE * ONES
@@ -64,19 +64,19 @@ const BODY_BYTES_MAX = 2 ** 31 - 1
 
 const NOT_A_COLUMN = -1
 
-/** Room for cells and rows to begin with; for a larger body, less. */
+/** Initial room for cells and rows; less for a smaller body. */
 const CELLS_FIRST = 16 * 1024
 const BYTES_PER_CELL = 8
 /** Two offsets, a column and a mark. */
 const CELL_BYTES = 4 + 4 + 2 + 1
-/** Less than that is not taken from a pool. */
+/** Smaller allocations do not come from a pool. */
 const POOLED_CELLS_MIN = 6_000
 const ROWS_FIRST = 1024
 
 /**
- * Reads the header of a body.
- * @param buffers - Where the memory of cells is from, until `release`.
- * @returns null: the body is one for the exact path.
+ * Opens a body and reads its header.
+ * @param buffers - The source of the memory for cells, until `release`.
+ * @returns null: the body must take the exact path.
  */
 export function openCsvBytes(
   bytes: Bytes,
@@ -91,32 +91,32 @@ export function openCsvBytes(
   return null
 }
 
-/** One row after the other. */
+/** Reads one row after the other. */
 export class CsvByteScanner {
   readonly bytes: Bytes
   /** The column IDs of the header, in order, without `$rowID`. */
   header: readonly string[] = []
 
-  /** The row that `next` moved to, or is unsure of: where it begins, and its line (1-based). */
+  /** The current or unsure row: its beginning, and its line (1-based). */
   rowStart = 0
   line = 0
-  /** The row that `next` moved to: its first cell, and its bytes. */
+  /** The current row: its first cell, and its bytes. */
   firstCell = 0
   rowBytes = 0
-  /** Quotes in its cells that stand there twice. */
+  /** Doubled quotes in the cells of the current row. */
   quoteCount = 0
 
   /** Rows and cells since `clear`. */
   rowCount = 0
   cellCount = 0
-  /** What bytes some of these cells have. */
+  /** All marks of these cells, joined by OR. */
   marks = 0
-  /** By cell: its column, the bounds of its content, and what bytes that has. */
+  /** Per cell: its column, the bounds of its content, and its mark. */
   columnOf = new Uint16Array(0)
   from = new Int32Array(0)
   to = new Int32Array(0)
   mark = new Uint8Array(0)
-  /** By row: the cell after its last. */
+  /** Per row: the index after its last cell. */
   rowEnds = new Int32Array(ROWS_FIRST)
 
   readonly #view: DataView
@@ -126,9 +126,9 @@ export class CsvByteScanner {
   readonly #limits: CsvByteLimits
   readonly #textOf: (from: number, to: number) => string
   readonly #buffers: BufferPool
-  /** On which the cells stand. */
+  /** The memory under the arrays of cells. */
   #memory = new Uint8Array(0)
-  /** By place in a record. */
+  /** Per place in a record. */
   #columnOfPlace = new Int32Array(0)
   #at: number
   #lineBreaks = 0
@@ -136,7 +136,7 @@ export class CsvByteScanner {
   #rowIdTo = 0
   #rowIdMark = 0
 
-  /** The bounds of the field that was read last. */
+  /** The bounds of the last field. */
   #fieldFrom = 0
   #fieldTo = 0
   #fieldMark = 0
@@ -156,7 +156,7 @@ export class CsvByteScanner {
     this.#allot(Math.min(CELLS_FIRST, Math.ceil(bytes.length / BYTES_PER_CELL)))
   }
 
-  /** Takes memory for so many cells or some more. */
+  /** Allocates memory for at least this many cells. */
   #allot(cells: number): void {
     const bytes = CELL_BYTES * 4 * Math.ceil(cells / 4)
     const memory = cells < POOLED_CELLS_MIN ? new Uint8Array(bytes) : this.#buffers.take(bytes)
@@ -169,13 +169,13 @@ export class CsvByteScanner {
     this.#memory = memory
   }
 
-  /** Gives back its memory: it must not be used any more. */
+  /** Returns its memory. It must not be used afterwards. */
   release(): void {
     this.#buffers.give(this.#memory)
     this.#memory = new Uint8Array(0)
   }
 
-  /** To be called once, before `next`. @returns false: unsure. */
+  /** Must be called once, before `next`. @returns false: unsure. */
   readHeader(): boolean {
     const { bytes } = this
     const { columnsMax, rowBytesMax } = this.#limits
@@ -183,7 +183,7 @@ export class CsvByteScanner {
     const ids: string[] = []
     for (let at = start; ; at++) {
       at = this.#readField(at, Math.min(bytes.length, start + rowBytesMax))
-      if (at < 0 || ids.length > columnsMax) return false // One place more, as $rowID is no column.
+      if (at < 0 || ids.length > columnsMax) return false // One more place: $rowID is not a column.
       ids.push(this.#unquoted(this.#fieldFrom, this.#fieldTo, this.#fieldMark))
       if (bytes[at] === this.#delimiter) continue
       this.#passLineBreak(at)
@@ -200,8 +200,8 @@ export class CsvByteScanner {
   }
 
   /**
-   * Moves to the next row and keeps its cells. 'end': all rows were read. 'unsure': the whole body is one
-   * for the exact path.
+   * Moves to the next row and keeps its cells. 'end': there are no more rows. 'unsure': the whole body must take the
+   * exact path.
    */
   next(): CsvStep {
     const { bytes } = this
@@ -222,7 +222,7 @@ export class CsvByteScanner {
     return 'row'
   }
 
-  /** Fields of the header. */
+  /** Number of fields of the header. */
   get fieldCount(): number {
     return this.#columnOfPlace.length
   }
@@ -233,7 +233,7 @@ export class CsvByteScanner {
     return this.#unquoted(this.#rowIdFrom, this.#rowIdTo, this.#rowIdMark)
   }
 
-  /** The text of a cell after unquoting. */
+  /** The unquoted text of a cell. */
   textOf(cell: number): string {
     return this.#unquoted(this.from[cell] ?? 0, this.to[cell] ?? 0, this.mark[cell] ?? 0)
   }
@@ -257,7 +257,7 @@ export class CsvByteScanner {
     if (this.cellCount + places.length > this.columnOf.length) this.#growCells()
     let at = start
     for (let place = 0; ; place++) {
-      if (place === places.length) return false // More fields than the header has.
+      if (place === places.length) return false // More fields than in the header.
       at = this.#readField(at, limit)
       if (at < 0) return false
       if (this.#fieldTo > this.#fieldFrom) this.#noteCell(places[place] ?? NOT_A_COLUMN)
@@ -296,12 +296,12 @@ export class CsvByteScanner {
   }
 
   /**
-   * Reads a field that ends at `limit` at the latest.
-   * @returns where its delimiter, its line break or the end of the body is; -1: unsure.
+   * Reads a field that ends at or before `limit`.
+   * @returns the position of its delimiter or line break, or the end of the body; -1: unsure.
    */
   #readField(start: number, limit: number): number {
     const { bytes } = this
-    if (start > limit) return -1 // An empty field too many.
+    if (start > limit) return -1 // An extra empty field.
     if (bytes[start] === QUOTE) return this.#readQuoted(start + 1, limit)
     const marks = this.#marks
     let mark = 0
@@ -318,7 +318,10 @@ export class CsvByteScanner {
     return this.#isFieldEnd(at) ? at : -1
   }
 
-  /** Goes on within a text, by words. @returns where a byte is that is no plain one, or no whole word is left */
+  /**
+   * Passes plain bytes of a text, by words. @returns the position of a byte that is not plain, or of an incomplete last
+   * word
+   */
   #passPlainWords(start: number, limit: number): number {
     const view = this.#view
     const delimiters = this.#delimiters
@@ -332,7 +335,7 @@ export class CsvByteScanner {
     return at
   }
 
-  /** As `#readField`, from after the opening quote. */
+  /** Reads a quoted field, from after the opening quote. @returns as `#readField` */
   #readQuoted(start: number, limit: number): number {
     const { bytes } = this
     let mark = 0
@@ -366,7 +369,7 @@ export class CsvByteScanner {
     return at === this.bytes.length
   }
 
-  /** Goes to the next record; `at` is where this one ends. */
+  /** Moves to the next record; `at` is the end of the current one. */
   #passLineBreak(at: number): void {
     const { bytes } = this
     this.#at = at
@@ -376,7 +379,7 @@ export class CsvByteScanner {
   }
 }
 
-/** The highest bit of each byte of a word that is no plain one, and maybe of later ones. */
+/** The high bit of the first byte of a word that is not plain; bits of later bytes may be set wrongly. */
 function oddBytes(word: number, delimiters: number): number {
   const isBelowSpace = word - SPACES
   const isQuote = (word ^ QUOTES) - ONES
@@ -385,12 +388,12 @@ function oddBytes(word: number, delimiters: number): number {
   return (word | isBelowSpace | isQuote | isBackslash | isDelimiter) & HIGH_BITS
 }
 
-/** The lowest bit is that of the first byte. */
+/** The index of the first marked byte. */
 function placeOf(odd: number): number {
   return (31 - Math.clz32(odd & -odd)) >> 3
 }
 
-/** A copy with twice the room. */
+/** A copy with twice the capacity. */
 export function largerCopy(old: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
   const larger = new Int32Array(2 * old.length)
   larger.set(old)

@@ -1,12 +1,13 @@
-// Reads rows from CSV and TSV: RFC 4180, with a header line of column IDs, and a tab for a comma in TSV. The byte scanner
-// (scan-csv-bytes) reads most bodies; this one decides on the others, and names what is wrong with them.
+// Reads rows from CSV and TSV: RFC 4180, with a header line of column IDs; TSV has tabs instead of commas. The byte
+// scanner (scan-csv-bytes) reads most bodies; this one decides on the others, and reports their errors.
 //
 // Invariants:
-// - A record costs time linear in its bytes, whatever is wrong with it. Errors come in the order of the records, within
-//   one in the order of its bytes. So whoever takes the rows may pause after each of them.
-// - Line breaks are CRLF, LF or CR, mixed as they come, in quotes too. A record is named by the line on which it starts.
-// - An empty line is a record with one empty field, that is a row without cells, but as the last line
-//   of the input it is ignored (one such line, in files of any width; `""` is not an empty line).
+// - A record takes time linear in its bytes, even if it is malformed. Errors are reported in the order of records, and
+//   within a record in the order of bytes. So the caller may pause after each row.
+// - Line breaks are CRLF, LF or CR, in any mixture, also within quotes. A record is identified by the line on which it
+//   starts.
+// - An empty line is a record with one empty field, that is, a row without cells. One empty line at the end of the
+//   input is ignored, whatever the number of columns (`""` is not an empty line).
 import { CARRIAGE_RETURN, LINE_FEED, QUOTE } from '../base/ascii.js'
 import { markLength, unquotedText, utf16Length } from '../base/bytes.js'
 import { dataError } from '../base/data-error.js'
@@ -20,14 +21,14 @@ export type CsvOptions = Readonly<{ delimiter: ',' | '\t' }>
 export type CsvScan = Readonly<{
   /** The column IDs of the header line, in order, without `$rowID`. */
   header: readonly string[]
-  /** To be read once. A failure comes when it is reached: rows handed on before it are void. */
+  /** The rows, to be read once. A failure voids all rows returned before it. */
   rows: Generator<ScannedRow>
 }>
 
-/** Where a record begins: its first byte, its line, and the number of its row. */
+/** The beginning of a record: its first byte, its line, and its row number. */
 export type CsvPlace = Readonly<{ at: number; line: number; row: number }>
 
-/** The characters of a record are counted at least so many bytes apart. */
+/** The characters of a record are counted at intervals of at least this many bytes. */
 const COUNTED_BYTES_MIN = 64 * 1024
 
 /**
@@ -38,7 +39,7 @@ const COUNTED_BYTES_MIN = 64 * 1024
  */
 export function openCsv(bytes: Uint8Array, options: CsvOptions, limits: ScanLimits): CsvScan {
   const reader = new RecordReader(bytes, options, limits)
-  // Of one field more than columns and a `$rowID` there is no valid header: the fields behind it need no name.
+  // More than the columns and a `$rowID` make the header invalid, so names of further fields are not needed.
   const first = reader.next(limits.columnsMax + 2)
   if (first === undefined) throw invalidCsv('The header line is missing')
   const problem = headerProblem(first.fields, limits)
@@ -49,10 +50,10 @@ export function openCsv(bytes: Uint8Array, options: CsvOptions, limits: ScanLimi
 }
 
 /**
- * Reads one record by itself: what is before it was read, and nothing is wrong with it.
+ * Reads a single record. The part of the body before it is valid.
  *
- * @param fieldsMax - Fields of the header.
- * @throws {StoreError} As the rows of `openCsv`, if something is wrong with the record.
+ * @param fieldsMax - Number of fields of the header.
+ * @throws {StoreError} If the record is malformed: the errors of `openCsv`.
  */
 export function checkCsvRecord(
   bytes: Uint8Array,
@@ -65,7 +66,7 @@ export function checkCsvRecord(
   if (record !== undefined) checkFieldCount(record, fieldsMax, place.row)
 }
 
-/** What to do about lines of one field that have commas, perhaps between decimals. */
+/** Advice for lines of one field with commas, which may be decimal commas. */
 const DIVIDED_OTHERWISE =
   '; if fields are divided by another character, say it (over HTTP csv.delimiter=semicolon or csv.dialect=detect)'
 
@@ -76,7 +77,7 @@ function checkFieldCount({ fieldCount, line }: CsvRecord, fieldsMax: number, row
   throw invalidCsv(`${fieldCount} fields for ${fieldsMax} columns`, { row, line, advice })
 }
 
-/** @returns the error of a column ID. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+/** @returns the error about a column ID. @throws {StoreError} REQUEST_VALIDATION_ERROR */
 function headerProblem(
   fields: readonly string[],
   { columnsMax }: ScanLimits,
@@ -98,8 +99,8 @@ const NONE: readonly string[] = Object.freeze([])
 const EMPTY_FIELDS: readonly string[] = Object.freeze([''])
 
 /**
- * @param problem - Of the header: it is thrown at the end, because a body that is malformed is refused first. Then, and if
- *   some bytes are not UTF-8, the rows come without cells: nothing becomes of them.
+ * @param problem - The error of the header. It is thrown at the end, because a malformed body has precedence. With it,
+ *   or if some bytes are not UTF-8, rows are returned without cells, because they will be discarded.
  */
 function* readCsvRows(
   reader: RecordReader,
@@ -113,7 +114,7 @@ function* readCsvRows(
     checkFieldCount(record, fieldsMax, row)
     const { fields, fieldCount, line, length } = record
     if (isRefused || (fieldCount === 1 && fields[0] === '')) {
-      yield { ids: NONE, tokens: NONE, rowId: undefined, line, work: length } // Many may come, and each costs as much.
+      yield { ids: NONE, tokens: NONE, rowId: undefined, line, work: length } // There may be many, and each takes as long.
       continue
     }
     const ids: string[] = []
@@ -135,13 +136,13 @@ function* readCsvRows(
   if (problem !== undefined) throw problem
 }
 
-/** A record as it was read. */
+/** A record that was read. */
 type CsvRecord = Readonly<{
-  /** Its first fields, as many as were asked for. */
+  /** Its first fields, as many as requested. */
   fields: readonly string[]
   fieldCount: number
   line: number
-  /** Bytes of it, its line break included. */
+  /** Its length in bytes, with its line break. */
   length: number
 }>
 
@@ -152,29 +153,29 @@ const FAULT = Object.freeze({
   notUtf8: 'Not valid UTF-8',
 })
 
-/** Reads one record after the other, the header too, less an empty last line. */
+/** Reads one record after the other, including the header, except an empty last line. */
 class RecordReader {
   readonly #bytes: Uint8Array
   readonly #delimiter: number
   readonly #charsMax: number
   readonly isUtf8: boolean
   readonly #textOf: (from: number, to: number) => string
-  /** Where the record begins that is read next. */
+  /** The beginning of the next record. */
   #at: number
-  /** Line breaks so far, those of the record that is being read too. */
+  /** Number of line breaks so far, including those of the current record. */
   #lineBreaks: number
-  /** Of the record that is being read, in the whole input, and the line on which it starts. */
+  /** The index of the current record in the whole input, and the line on which it starts. */
   #index: number
   #line = 1
-  /** All bytes of the record so far, joined by OR. */
+  /** All bytes of the current record so far, joined by OR. */
   #bits = 0
-  /** UTF-16 units of the record, as far as they were counted, and up to where. */
+  /** UTF-16 units of the record counted so far, and the position up to which they were counted. */
   #chars = 0
   #counted = 0
-  /** Before this byte the record is not too long. */
+  /** Up to this byte, the record cannot be too long. */
   #limit = 0
 
-  /** @param place - Where to begin. Default: with the header. */
+  /** @param place - The beginning. Default: the header. */
   constructor(
     bytes: Uint8Array,
     { delimiter }: CsvOptions,
@@ -192,8 +193,8 @@ class RecordReader {
   }
 
   /**
-   * @param keptMax - Fields whose texts are wanted: the others are only counted.
-   * @returns undefined: all records were read.
+   * @param keptMax - Number of fields to return; the others are only counted.
+   * @returns undefined: there are no more records.
    */
   next(keptMax: number): CsvRecord | undefined {
     const start = this.#at
@@ -228,7 +229,7 @@ class RecordReader {
     return { fields, fieldCount, line: this.#line, length: this.#at - start }
   }
 
-  /** Where a field ends: at a delimiter, a line break or the end of the body. */
+  /** The end of a field: a delimiter, a line break or the end of the body. */
   #endOfField(start: number): number {
     const bytes = this.#bytes
     if (bytes[start] === QUOTE) return this.#endOfQuoted(start + 1)
@@ -245,7 +246,7 @@ class RecordReader {
     return at
   }
 
-  /** As `#endOfField`, from after the opening quote. */
+  /** The end of a quoted field, from after the opening quote. */
   #endOfQuoted(start: number): number {
     const bytes = this.#bytes
     let bits = this.#bits
@@ -255,7 +256,7 @@ class RecordReader {
       bits |= byte
       if (byte === QUOTE) {
         if (bytes[at + 1] !== QUOTE) break
-        at++ // Two quotes stand for one.
+        at++ // A doubled quote.
       } else if (byte === CARRIAGE_RETURN) this.#lineBreaks++
       else if (byte === LINE_FEED && bytes[at - 1] !== CARRIAGE_RETURN) this.#lineBreaks++
       if (at >= this.#limit) this.#countChars(at, bits)
@@ -276,7 +277,7 @@ class RecordReader {
     return byte === this.#delimiter || byte === LINE_FEED || byte === CARRIAGE_RETURN
   }
 
-  /** The text of a field after unquoting. */
+  /** The unquoted text of a field. */
   #field(from: number, to: number): string {
     if (from === to) return ''
     if (this.#bytes[from] !== QUOTE) return this.#textOf(from, to)
@@ -298,8 +299,8 @@ class RecordReader {
   /**
    * Counts the characters of the record before a byte.
    *
-   * @param bits - All those bytes, joined by OR.
-   * @throws {StoreError} The record is too long. The rest of it is not read.
+   * @param bits - These bytes, joined by OR.
+   * @throws {StoreError} The record is too long. Its rest is not read.
    */
   #countChars(end: number, bits = this.#bits): void {
     this.#chars += bits < 0x80 ? end - this.#counted : utf16Length(this.#bytes, this.#counted, end)
@@ -313,7 +314,7 @@ class RecordReader {
     return this.#refusal(problem)
   }
 
-  /** The failure of the record that is being read: the first one is the header. */
+  /** The failure of the current record; index 0 is the header. */
   #refusal(problem: string): StoreError {
     const line = this.#line
     return invalidCsv(problem, this.#index === 0 ? { line } : { row: this.#index - 1, line })

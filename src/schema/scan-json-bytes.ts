@@ -1,24 +1,25 @@
-// Reads rows from the bytes of a JSON body, in one pass and without objects or strings: the bounds of each row and of
-// its cells, and the form of each value (PERFORMANCE.md, P2, P3).
+// Finds the bounds of rows and cells, and the forms of values, in the bytes of a JSON body, in one pass without objects
+// or strings (PERFORMANCE.md, P2, P3).
 //
 //   {"id":17,"email":"a@b.example","tags":["x","y"]}
 //    └KEY┘└┘└──KEY──┘└───CELL────┘└─KEY──┘└─CELL──┘
 //         CELL
 //
-//   KEY   of each place in a row, kept from the row before:
-//         from    where its bytes began, with the comma before it
+//   KEY   per place in a row, kept from an earlier row:
+//         from    the beginning of its bytes, with the comma before it
 //         length  bytes up to its value: comma, spaces, key, colon     compared in one step
 //         column  the column, or "not a column" for $rowID
 //         spaces  how many of the bytes are white space
 //
+//   CELL  per value of the current row:
 //   CELL  of each value of this row:
 //         from, to   bounds of the value
 //         what       column << 16 | elements << 8 | form
 //
 // Invariants:
 // - It accepts a row only if `scan-json` does, with the same cells. If it is unsure (escapes in keys, a duplicate key,
-//   objects, a minus zero, very long rows, everything that is not JSON), the row goes to `scan-json`, which decides and
-//   names the error.
+//   objects, a negative zero, very long rows, anything that is not JSON), `scan-json` decides on the row and names the
+//   error.
 // - The bytes are valid UTF-8: the caller has checked that.
 
 import {
@@ -49,57 +50,55 @@ export const CELL = Object.freeze({ from: 0, to: 1, what: 2, size: 3 })
 
 export type ScanStep = 'row' | 'unsure' | 'end' | 'stop'
 
-/** The row ID of an input row is a key of its own, not a column. */
+/** The key of an input row's ID, which is not a column. */
 const ROW_ID_KEY = Uint8Array.of(0x22, 0x24, 0x72, 0x6f, 0x77, 0x49, 0x44, 0x22)
 const NOT_A_COLUMN = -1
 const NO_MORE = -2
 const UNKNOWN = -3
 
 /**
- * A key at a place of the row before: where its bytes began, with the comma before it unless it was the first; the
- * number of bytes up to its value; its column; and how many of the bytes are white space.
+ * A key at a place of an earlier row: the start of its bytes, with the comma before it unless it was first; the number
+ * of bytes up to its value; its column; and how many of the bytes are white space.
  */
 const KEY = Object.freeze({ from: 0, length: 1, column: 2, spaces: 3, size: 4 })
 
-/** Whether the byte may be white space: seldom in bodies that programs make. */
+/** Whether the byte may be white space, which is rare in bodies made by programs. */
 function isMaybeSpace(byte: number | undefined): boolean {
   return byte !== undefined && byte <= SPACE
 }
 
-/** Cells of a row that there is room for to begin with. */
+/** Initial room for the cells of a row. */
 const CELLS_FIRST = 64
 
 const WORD_BYTES = 4
 
-/**
- * Reads one row after the other. After `next` returned 'row', the fields describe that row until the next call.
- */
+/** Reads one row after the other. After `next` returned 'row', the fields describe that row until the next call. */
 export class JsonByteScanner {
   readonly bytes: Bytes
-  /** The row's braces: its first byte, and the one after its last. */
+  /** The bounds of the row, with its braces; the end is exclusive. */
   rowStart = 0
   rowEnd = 0
-  /** Bytes that were read for it, those since the row before. */
+  /** Bytes read since the previous row. */
   readBytes = 0
   cellCount = 0
-  /** CELL.size numbers for each cell, see CELL. */
+  /** CELL.size numbers per cell: see CELL. */
   cells = new Int32Array(CELL.size * CELLS_FIRST)
-  /** The row has the same columns as the one before, each with a value of the same form and elements. */
+  /** Whether the row has the columns of the previous row, and values of the same forms and elements. */
   isAlike = false
-  /** The row's text is what stands between its braces: no white space, no null, no row ID. */
+  /** Whether the text between the row's braces is already its row text: no white space, no null, no row ID. */
   isCompact = true
   /** Bounds of the row's `$rowID` value, a text without escapes; both 0: it has none. */
   rowIdFrom = 0
   rowIdTo = 0
 
-  /** Where each column's key first stood, with its quotes. */
+  /** The first occurrence of each column's key, with its quotes. */
   keyFrom = new Int32Array(CELLS_FIRST)
   keyTo = new Int32Array(CELLS_FIRST)
   columnCount = 0
 
   /**
-   * By column, the kinds with a rule that its texts so far fit: a text that surely fits them too is of the form
-   * FORM.ruledText. Whoever judges the values sets it; zero: no rule is asked.
+   * Per column, the kinds with a rule that its texts have fitted so far. A text that certainly fits them too gets the
+   * form FORM.ruledText. The judge of the values sets it; zero: check no rule.
    */
   ruledOf = new Int32Array(CELLS_FIRST)
 
@@ -111,9 +110,9 @@ export class JsonByteScanner {
   readonly #columnsMax: number
   readonly #rowBytesMax: number
   readonly #columnOfKey = new Map<string, number>()
-  /** The row in which each column was seen last, so that a key twice in a row is noticed. */
+  /** The last row that contained each column, to detect a duplicate key. */
   #lastRow = new Int32Array(CELLS_FIRST)
-  /** KEY.size numbers for each place in a row, see KEY: rows mostly repeat the keys of those before. */
+  /** KEY.size numbers per place in a row, see KEY: rows mostly repeat the keys of earlier rows. */
   #keys = new Int32Array(KEY.size * CELLS_FIRST)
   readonly #textOf: (from: number, to: number) => string
 
@@ -145,8 +144,8 @@ export class JsonByteScanner {
   }
 
   /**
-   * Moves to the next row. 'unsure': the row is one for the exact path; `rowStart` and `rowEnd` are its
-   * bounds. 'stop': not even that is sure, so the whole body is. 'end': all rows were read and nothing follows.
+   * Moves to the next row. 'unsure': the row must take the exact path; `rowStart` and `rowEnd` are its bounds. 'stop':
+   * even its bounds are unsure, so the whole body must. 'end': all rows were read and nothing follows.
    */
   next(): ScanStep {
     const { bytes } = this
@@ -184,7 +183,7 @@ export class JsonByteScanner {
     return skipSpaceBytes(this.bytes, at) === this.bytes.length ? 'end' : 'stop'
   }
 
-  /** Reads the row that begins at `start`. @returns where it ends, or -1: unsure. */
+  /** Reads the row that begins at `start`. @returns its end, or -1: unsure. */
   #readRow(start: number): number {
     const values = this.#values
     let { cells } = this
@@ -227,7 +226,7 @@ export class JsonByteScanner {
     return at
   }
 
-  /** Reads a text that fits all of the kinds. @returns where it ends, or -1: it is something else, perhaps. */
+  /** Reads a text that fits all of the kinds. @returns its end, or -1: perhaps something else. */
   #readRuled(at: number, ruled: number): number {
     const { bytes } = this
     if (bytes[at] !== QUOTE) return -1
@@ -246,7 +245,7 @@ export class JsonByteScanner {
     return this.cells
   }
 
-  /** @returns false: not the plain text that a row ID is, or the second one of the row. */
+  /** @returns false: not a plain text, or a second row ID in the row. */
   #noteRowId(from: number, to: number): boolean {
     if (this.rowIdTo > 0 || this.#values.form !== FORM.text) return false
     this.rowIdFrom = from + 1
@@ -258,9 +257,9 @@ export class JsonByteScanner {
   #keyEnd = 0
 
   /**
-   * Passes the key at a place of the row, with its comma and colon, if it stands there as it stood in a row
-   * before; `#keyEnd` is where its value begins.
-   * @returns as `#readKey`; UNKNOWN: something else stands there.
+   * Passes the key at a place of the row, with its comma and colon, if the bytes equal those of an earlier row.
+   * `#keyEnd` is then the beginning of its value.
+   * @returns as `#readKey`; UNKNOWN: the bytes differ.
    */
   #passKnownKey(start: number, place: number): number {
     const keys = this.#keys
@@ -269,7 +268,7 @@ export class JsonByteScanner {
     if (length === 0 || start + length > this.bytes.length) return UNKNOWN
     const from = keys[first + KEY.from] ?? 0
     const view = this.#view
-    const last = length - WORD_BYTES // -1 for `"":` at the first place: the brace before it is the same.
+    const last = length - WORD_BYTES // -1 for `"":` at the first place, where the preceding brace is equal too.
     for (let i = 0; i < last; i += WORD_BYTES)
       if (view.getInt32(start + i) !== view.getInt32(from + i)) return UNKNOWN
     if (view.getInt32(start + last) !== view.getInt32(from + last)) return UNKNOWN
@@ -284,7 +283,7 @@ export class JsonByteScanner {
   }
 
   /**
-   * Reads what stands before a value; `#keyEnd` is where the value begins, or the row ends.
+   * Reads up to a value. `#keyEnd` is the beginning of the value, or the end of the row.
    * @returns its column, NOT_A_COLUMN for `$rowID`, NO_MORE after the last value, UNKNOWN: unsure.
    */
   #readKey(start: number, place: number): number {
@@ -318,7 +317,7 @@ export class JsonByteScanner {
     return column
   }
 
-  /** Reads a key with its quotes, which ends at `#keyEnd`. @returns as `#readKey` */
+  /** Reads a quoted key, which ends at `#keyEnd`. @returns as `#readKey` */
   #readColumn(start: number): number {
     const { bytes } = this
     if (bytes[start] !== QUOTE) return UNKNOWN
@@ -357,7 +356,10 @@ export class JsonByteScanner {
     return column
   }
 
-  /** Where a row that is not understood ends, brackets and strings counted; -1: not in this body. */
+  /**
+   * The end of a row that must take the exact path, found by counting brackets and passing strings; -1: not in this
+   * body.
+   */
   #skipRow(start: number): number {
     const { bytes } = this
     const limit = Math.min(bytes.length, start + this.#rowBytesMax)

@@ -1,5 +1,5 @@
-// Reads rows from JSON text without building them: it finds the bounds of each value and keeps the
-// values as they were sent. json-cursor.ts decides what JSON is.
+// Reads rows from JSON text without building them: finds the bounds of each value and keeps its text. json-cursor.ts
+// defines valid JSON.
 
 import {
   CLOSE_BRACE,
@@ -42,20 +42,20 @@ import {
 import type { ScanLimits, ScannedRow } from './scanned-row.js'
 import { reservedColumn } from './table-schema.js'
 
-/** Members of a request body's outer object. */
+/** Most members of a request body's outer object. */
 export const JSON_MEMBERS_MAX = 10_000
 
-/** Spellings of keys that are remembered: all of them, unless somebody escapes letters at random. */
+/** Most cached spellings of keys. Only random escapes exceed it. */
 const KEY_SPELLINGS_MAX = 4096
 
-/** A part of a JSON text, and how many characters of the whole stand before it. */
+/** A part of a JSON text, and the number of characters before it in the whole text. */
 export type JsonPart = Readonly<{ text: string; offset: number }>
 
 /** A member of an object: its key, and the text of its value. */
 export type JsonMember = JsonPart & Readonly<{ key: string }>
 
 /**
- * Decodes a JSON body. A byte order mark stays; those who read the text pass over it.
+ * Decodes a JSON body. A byte order mark stays; readers of the text skip it.
  *
  * @throws {StoreError} `REQUEST_VALIDATION_ERROR` if the bytes are not valid UTF-8.
  */
@@ -68,17 +68,17 @@ export function decodeJsonText(bytes: Uint8Array): string {
 }
 
 /**
- * Bytes that are decoded in one step, which takes some milliseconds. Rows are read in half the time from one text of the
- * decoder, which is not on the heap, than from several that were put together.
+ * Bytes decoded in one step, which takes some milliseconds. Rows are read twice as fast from one text of the decoder,
+ * which is not on the heap, as from a concatenation of several.
  */
 const DECODED_BYTES = 16 * 1024 * 1024
 
-/** As `decodeJsonText`, in steps. */
+/** `decodeJsonText` in steps. */
 export function* decodeJsonInSteps(bytes: Uint8Array): Steps<string> {
   const parts: string[] = []
   for (let at = 0; at < bytes.length; ) {
     let end = at + DECODED_BYTES
-    // A character is decoded whole: its other bytes have these bits.
+    // Continuation bytes have these bits: a character is decoded whole.
     while (((bytes[end] ?? 0) & 0xc0) === 0x80 && end > at + DECODED_BYTES - 4) end--
     parts.push(decodeJsonText(bytes.subarray(at, end)))
     yield Math.min(end, bytes.length) - at
@@ -87,13 +87,13 @@ export function* decodeJsonInSteps(bytes: Uint8Array): Steps<string> {
   return parts.join('')
 }
 
-/** Longest text of an array or an object that becomes one. It takes far more memory than its text. */
+/** Longest text of an array or an object that is parsed. The result takes far more memory than its text. */
 export const JSON_PARSED_CHARS_MAX = 64 * 1024
 
 /**
- * Parses a small JSON text (a column, a name), with its length and its nesting looked at first.
+ * Parses a small JSON text (a column, a name) after checking its length and nesting.
  *
- * @param offset - Characters that stood before the text where it was cut from, as everywhere below.
+ * @param offset - Number of characters before the text in the whole input, here and below.
  * @throws {StoreError} `REQUEST_VALIDATION_ERROR`.
  */
 export function parseSmallJson(text: string, offset = 0): unknown {
@@ -113,11 +113,11 @@ export function parseSmallJson(text: string, offset = 0): unknown {
 }
 
 /**
- * Reads the rows of a JSON array of objects, one at a time, so that the caller can let other work run
- * in between. A failure comes when it is reached: rows handed on before it must be thrown away.
+ * Reads the rows of a JSON array of objects, one at a time, so that the caller can yield in between. A failure voids
+ * all rows returned before it.
  *
  * @param text - The decoded body, or a part of one from `offset` on.
- * @returns The IDs of all columns in order of first appearance, those with only nulls too.
+ * @returns The IDs of all columns in order of first appearance, including those with only nulls.
  * @throws {StoreError} `REQUEST_VALIDATION_ERROR`, or `COLUMN_ID_RESERVED` for a key `$stashID`.
  */
 export function* scanJsonRows(
@@ -147,9 +147,8 @@ export function* scanJsonRows(
 /**
  * Reads the changed cells of a row update: an object whose members are cells.
  *
- * @returns Column ID to token, as in a `ScannedRow`, but null cells are there as `null`.
- *   `$rowID` is left out.
- * @throws {StoreError} As `scanJsonRows`.
+ * @returns Column ID to token, as in a `ScannedRow`, with null cells as `null`. `$rowID` is left out.
+ * @throws {StoreError} The errors of `scanJsonRows`.
  */
 export function scanJsonChanges(
   text: string,
@@ -165,16 +164,16 @@ export function scanJsonChanges(
   return new Map(ids.map((id, place) => [id, tokens[place] ?? null]))
 }
 
-/** A text that is malformed is refused first, whatever column it names before. */
+/** Malformed text has precedence over a reserved column before it. */
 function endRead(cursor: Cursor, { reserved }: ColumnCache): void {
   expectEnd(cursor)
   if (reserved !== undefined) throw reserved
 }
 
 /**
- * Splits a JSON object into its members, in order, duplicates too, in steps. Keys and scalar values are judged, and
- * have at most `SCALAR_CHARS_MAX` characters. Arrays and objects are only skipped, brackets and strings counted, since
- * rows may fill a body: who uses one judges it, with `scanJsonRows` or `parseJson`.
+ * Splits a JSON object into its members, in order, with duplicates, in steps. Validates keys and scalar values, which
+ * have at most `SCALAR_CHARS_MAX` characters. Arrays and objects are only skipped by counting brackets, since rows may
+ * fill a body: the caller validates them with `scanJsonRows` or `parseJson`.
  *
  * @throws {StoreError} `REQUEST_VALIDATION_ERROR`.
  */
@@ -201,10 +200,10 @@ export function* splitJsonObject(text: string, offset = 0): Steps<JsonMember[]> 
 }
 
 /**
- * Splits a JSON array into its elements, of which arrays and objects are only skipped, as `splitJsonObject` does.
- * Nothing is read behind the first element that is one too many.
+ * Splits a JSON array into its elements. Arrays and objects are only skipped, as in `splitJsonObject`. Stops after the
+ * first element beyond `countMax`.
  *
- * @returns One element more than `countMax` if there are more.
+ * @returns `countMax` + 1 elements if there are more.
  * @throws {StoreError} `REQUEST_VALIDATION_ERROR`.
  */
 export function* splitJsonArray(text: string, countMax: number, offset = 0): Steps<JsonPart[]> {
@@ -225,14 +224,14 @@ export function* splitJsonArray(text: string, countMax: number, offset = 0): Ste
 }
 
 /**
- * Takes white space out of the arrays and objects of a valid JSON token, and the minus off numbers that
- * are written as zero (`-0`, `-0.0`, `-0e5`). Strings stay as they are.
+ * Removes white space from the arrays and objects in a valid JSON token, and the minus from numbers written as zero
+ * (`-0`, `-0.0`, `-0e5`). Strings do not change.
  */
 export function compactToken(token: string): string {
   const first = token.charCodeAt(0)
   if (first === MINUS) return isZeroAfter(token, 0) ? token.slice(1) : token
   if (first !== OPEN_BRACKET && first !== OPEN_BRACE) return token
-  let codes: Uint16Array | undefined // Millions of parts would take far longer as texts.
+  let codes: Uint16Array | undefined // Millions of text parts would take far longer.
   let length = 0
   let from = 0
   for (let i = 0; i < token.length; i++) {
@@ -250,21 +249,21 @@ export function compactToken(token: string): string {
   return textOfCodes(codes.subarray(0, length))
 }
 
-/** Characters that are made of codes at once: they are arguments of one call. */
+/** Most codes converted to text at once: they are arguments of one call. */
 const CODES_AT_ONCE = 4_096
 
 function textOfCodes(codes: Uint16Array): string {
   let text = ''
   for (let at = 0; at < codes.length; at += CODES_AT_ONCE) {
-    text += Reflect.apply(String.fromCharCode, null, codes.subarray(at, at + CODES_AT_ONCE)) // Faster than to spread them.
+    text += Reflect.apply(String.fromCharCode, null, codes.subarray(at, at + CODES_AT_ONCE)) // Faster than spreading them.
   }
   return text
 }
 
-/** Whether the minus at `at` stands before a number that is written as zero. */
+/** Whether the minus at `at` belongs to a number written as zero. */
 function isZeroAfter(token: string, at: number): boolean {
   const before = token.charCodeAt(at - 1)
-  if (before === LOWER_E || before === UPPER_E) return false // The minus of an exponent.
+  if (before === LOWER_E || before === UPPER_E) return false // The minus belongs to an exponent.
   for (let i = at + 1; i < token.length; i++) {
     const code = token.charCodeAt(i)
     if (DIGIT_ZERO < code && code <= DIGIT_NINE) return false
@@ -281,7 +280,7 @@ type Cells = {
   work: number
 }
 
-/** Reads one row. The last value of a duplicate key takes the place of the first. */
+/** Reads one row. The last value of a duplicate key replaces the first, in its place. */
 function readCells(cursor: Cursor, columns: ColumnCache, level: number): Cells {
   const { text } = cursor
   const cells: Cells = { ids: [], tokens: [], rowId: undefined, work: 0 }
@@ -312,23 +311,23 @@ function readCells(cursor: Cursor, columns: ColumnCache, level: number): Cells {
   return cells
 }
 
-/** The columns seen so far. A column is named by its index in `ids`. */
+/** The columns seen so far, identified by their index in `ids`. */
 type ColumnCache = {
   readonly columnsMax: number
   readonly ids: string[]
-  /** The row in which each column was last seen, and at which place of that row. */
+  /** Per column, the last row that contained it, and the place in that row. */
   readonly lastRow: number[]
   readonly place: number[]
   readonly columnOfId: Map<string, number>
   readonly columnOfToken: Map<string, number>
-  /** The keys of the last row by their place: rows mostly repeat them. */
+  /** The keys of the last row by place: rows mostly repeat them. */
   readonly expectedTokens: string[]
   readonly expectedColumns: number[]
-  /** The error of a column that no row may have. */
+  /** The error about a reserved column. */
   reserved: StoreError | undefined
 }
 
-/** Stands for `$rowID`, which is never a column. */
+/** Represents `$rowID`, which is never a column. */
 const ROW_ID = -1
 
 function newColumnCache({ columnsMax }: ScanLimits): ColumnCache {
@@ -345,7 +344,7 @@ function newColumnCache({ columnsMax }: ScanLimits): ColumnCache {
   }
 }
 
-/** Reads the key of a row's member and returns its column. */
+/** Reads the key of a member and returns its column. */
 function readMemberColumn(cursor: Cursor, columns: ColumnCache, member: number): number {
   const start = cursor.at
   const expected = columns.expectedTokens[member]
@@ -371,7 +370,7 @@ function addSpelling(cursor: Cursor, columns: ColumnCache, token: string): numbe
   const id = decodeString(token)
   if (id === '$stashID') {
     columns.reserved ??= reservedColumn(id, cursor.row === undefined ? {} : { row: cursor.row })
-    return ROW_ID // No cell of the row counts.
+    return ROW_ID // The row will be discarded.
   }
   const column = columns.columnOfId.get(id) ?? columns.ids.length
   if (column === columns.ids.length) {

@@ -1,12 +1,12 @@
-// The interface that validators of many libraries have in common: Standard Schema, version 1.
+// Standard Schema, version 1: the common interface of many validation libraries.
 
-/** Why a value is refused, and the member of it that is wrong. */
+/** Why a value is rejected, and the member that is wrong. */
 export type StandardIssue = Readonly<{
   message: string
   path?: readonly (PropertyKey | Readonly<{ key: PropertyKey }>)[] | undefined
 }>
 
-/** The output of a validator, or why it refuses the value. */
+/** The output of a validator, or why it rejects the value. */
 export type StandardResult<Output> =
   | Readonly<{ value: Output; issues?: undefined }>
   | Readonly<{ issues: readonly StandardIssue[] }>

@@ -1,7 +1,6 @@
 // Adds the values that a byte scanner found to a column summary.
 //
-// Invariant: the summary equals that of `summarizeToken` for the same token. Values that need a closer look go there
-// as text.
+// Invariant: the summary equals that of `summarizeToken` for the same token. Other values go there as text.
 import { KIND_BIT } from './column-kind.js'
 import { type ColumnSummary, SEEN } from './column-summary.js'
 import { ELEMENT, FORM } from './json-byte-values.js'
@@ -12,9 +11,9 @@ import { PLAIN_TEXT_KINDS, RULED_TEXT_KINDS, textKindMask } from './value-rules.
 const NUMBER_KINDS = KIND_BIT.number | KIND_BIT.duration
 
 /**
- * Adds a value, which is not null, to a summary.
- * @param form - FORM.ruledText only if it fits all kinds with a rule that are left in the summary.
- * @returns true: more values of the same form and elements would add nothing to the column's summary.
+ * Adds a non-null value to a summary.
+ * @param form - FORM.ruledText only if the text fits all kinds with a rule that remain in the summary.
+ * @returns true: further values of the same form and elements would not change the summary.
  */
 export function summarizeBytes(
   summary: ColumnSummary,
@@ -63,7 +62,7 @@ export function summarizeBytes(
   return false
 }
 
-/** Judges an array by what kinds of elements it has. @returns false: their content matters. */
+/** Judges an array by the kinds of its elements. @returns false: their content matters. */
 function judgeElementKinds(summary: ColumnSummary, elements: number): boolean {
   const mask = narrowByElements(summary.elementMask, elements)
   if (mask === undefined) return false
@@ -76,7 +75,7 @@ function judgeElementKinds(summary: ColumnSummary, elements: number): boolean {
   return true
 }
 
-/** The kinds out of `candidates` that elements of such kinds fit; undefined: their content matters. */
+/** The kinds among `candidates` that such elements fit; undefined: their content matters. */
 export function narrowByElements(candidates: number, elements: number): number | undefined {
   let mask = candidates
   if (elements & ELEMENT.text) {

@@ -1,7 +1,7 @@
-// Adds cells of CSV and TSV that the byte scanner found to a column summary.
+// Adds the CSV and TSV cells found by the byte scanner to a column summary.
 //
-// Invariant: the summary equals that of `summarizeText` for the same text. Cells that need a closer look are left to
-// the caller, who takes them there.
+// Invariant: the summary equals that of `summarizeText` for the same text. Other cells are left to the caller, who uses
+// that function.
 import {
   CLOSE_BRACKET,
   COMMA,
@@ -25,24 +25,24 @@ import { PLAIN_TEXT_KINDS, RULED_TEXT_KINDS } from './value-rules.js'
 
 /** The result for a cell. */
 export const CELL_OUTCOME = Object.freeze({
-  /** Nothing was added: `summarizeText` must see its text. */
+  /** Nothing was added: `summarizeText` needs the text. */
   unsure: 0,
   /** Its column holds text. */
   text: 1,
-  /** It may be stored as the token that it is. */
+  /** It may be stored as its own token. */
   token: 2,
 })
 
-/** All that a number token may fit, which is known without a look at other rules. */
+/** All kinds that a number token may fit, known without other rules. */
 const NUMBER_FIELD_KINDS =
   PLAIN_TEXT_KINDS | KIND_BIT.number | KIND_BIT.duration | KIND_BIT.phoneNumber
 
 const BOOLEAN_FIELD_KINDS = PLAIN_TEXT_KINDS | KIND_BIT.boolean
 
-/** Longer numbers may be beyond a double. */
+/** Longer numbers may exceed a double. */
 const NUMBER_BYTES_MAX = 300
 
-/** Longer arrays are left to the exact path. */
+/** Longer arrays take the exact path. */
 const ARRAY_BYTES_MAX = 4096
 
 const LONGEST_EXACT_DIGITS = 15
@@ -55,7 +55,7 @@ const DIGIT_0 = 0x30
 export class FieldSummarizer {
   readonly #bytes: Bytes
   readonly #rules: ByteRules
-  /** A cell that spells an array, unquoted. */
+  /** The unquoted bytes of a cell that spells an array. */
   readonly #array = new Uint8Array(ARRAY_BYTES_MAX)
   readonly #arrayValues = new JsonByteValues(this.#array)
 
@@ -64,7 +64,7 @@ export class FieldSummarizer {
     this.#rules = new ByteRules(bytes)
   }
 
-  /** Adds a cell, which is not empty, to a summary. @returns one of JUDGED */
+  /** Adds a nonempty cell to a summary. @returns a CELL_OUTCOME */
   summarize(summary: ColumnSummary, from: number, to: number, mark: number): number {
     if ((mark & MARK.text) === 0) {
       if (mark & MARK.exponent) return CELL_OUTCOME.unsure
@@ -102,10 +102,10 @@ export class FieldSummarizer {
     summary.elementMask = 0
     if (isLongInteger) summary.seen |= SEEN.longInteger
     const isMinusZero = isNegative && bytes[whole] === DIGIT_0 && isZero(bytes, whole, to)
-    return isMinusZero ? CELL_OUTCOME.text : CELL_OUTCOME.token // A minus zero would lose its sign.
+    return isMinusZero ? CELL_OUTCOME.text : CELL_OUTCOME.token // A negative zero would lose its sign.
   }
 
-  /** Judges what is no number token and no boolean. */
+  /** Judges text that is neither a number token nor a boolean. */
   #summarizeText(summary: ColumnSummary, from: number, to: number, mark: number): number {
     const bytes = this.#bytes
     const kinds = summary.scalarMask
@@ -115,7 +115,7 @@ export class FieldSummarizer {
     }
     let elementMask = 0
     if (summary.elementMask !== 0) {
-      if (first <= SPACE) return CELL_OUTCOME.unsure // White space may stand before an array.
+      if (first <= SPACE) return CELL_OUTCOME.unsure // White space may precede an array.
       if (first === OPEN_BRACKET) {
         const areTexts = (mark & MARK.escape) === 0 && isTextArray(bytes, from, to)
         const mask = areTexts
@@ -136,7 +136,7 @@ export class FieldSummarizer {
     return CELL_OUTCOME.text
   }
 
-  /** The kinds out of `candidates` of which a cell spells an array; undefined: unsure. */
+  /** The kinds among `candidates` that fit the array spelled by a cell; undefined: unsure. */
   #elementMaskOf(candidates: number, from: number, to: number): number | undefined {
     if (to - from > ARRAY_BYTES_MAX) return undefined
     const bytes = this.#bytes
@@ -144,16 +144,16 @@ export class FieldSummarizer {
     for (let at = from; at < to; at++) {
       const byte = bytes[at] ?? 0
       this.#array[length++] = byte
-      if (byte === QUOTE) at++ // It stands twice.
+      if (byte === QUOTE) at++ // A doubled quote.
     }
-    // Bytes beyond this cell belong to other cells, so a value that ends there is not this cell's array.
+    // Bytes after this cell belong to other cells, so a value that ends there is not this cell's array.
     if (this.#arrayValues.read(0) !== length) return undefined
     if (this.#arrayValues.form !== FORM.array) return undefined
     return narrowByElements(candidates, this.#arrayValues.elements)
   }
 }
 
-/** Whether a cell without escapes, in which each quote stands twice, spells an array of texts alone. */
+/** Whether a cell without escapes, with all quotes doubled, spells an array of texts only. */
 function isTextArray(bytes: Bytes, from: number, to: number): boolean {
   for (let at = from + 1; bytes[at] === QUOTE; at++) {
     at += 2
@@ -166,7 +166,7 @@ function isTextArray(bytes: Bytes, from: number, to: number): boolean {
 
 const NOT_A_NUMBER = -1
 
-/** Whether a number token without an exponent has no digit but zeros. */
+/** Whether a number token without an exponent has only zeros. */
 function isZero(bytes: Bytes, from: number, to: number): boolean {
   for (let at = from; at < to; at++) if ((bytes[at] ?? 0) > DIGIT_0) return false
   return true
@@ -176,7 +176,7 @@ const NOT_A_BOOLEAN = 0
 const ANY_CASE = 1
 const LOWER_CASE = 2
 
-/** Whether a text of 4 or 5 bytes is true or false, and how it is spelled. */
+/** Whether a text of 4 or 5 bytes is true or false, and its spelling. */
 function booleanAt(bytes: Bytes, from: number, to: number): number {
   const first = (bytes[from] ?? 0) | SPACE
   if (first !== LOWER_T && first !== LOWER_F) return NOT_A_BOOLEAN

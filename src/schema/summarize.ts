@@ -1,7 +1,7 @@
-// Checks values: single ones against a type, or many by way of a column summary.
+// Checks values: a single value against a type, or many values through a column summary.
 //
-// Invariant: for every type, `summaryFits` of a summary says exactly whether each value added to it fits by
-// `tokenFits` or `textFieldFits`.
+// Invariant: for every type, `summaryFits` is true exactly if each value added to the summary fits by `tokenFits` or
+// `textFieldFits`.
 
 import { LOWER_F, LOWER_N, LOWER_T, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../base/ascii.js'
 import type { Steps } from '../base/time-slices.js'
@@ -51,7 +51,7 @@ export function summarizeToken(summary: ColumnSummary, token: string): void {
       summary.scalarMask &= KIND_BIT.boolean
       return
     case LOWER_N:
-      return // An empty cell is not seen.
+      return // Empty cells are ignored.
     default:
       if (!isFiniteToken(token)) {
         summary.seen |= SEEN.misfit
@@ -62,7 +62,7 @@ export function summarizeToken(summary: ColumnSummary, token: string): void {
   }
 }
 
-/** As `summarizeToken`, for an array in steps. */
+/** Adds a JSON value to a summary; an array in steps. */
 export function* summarizeTokenInSteps(summary: ColumnSummary, token: string): Steps<void> {
   if (token.charCodeAt(0) !== OPEN_BRACKET) {
     summarizeToken(summary, token)
@@ -78,7 +78,7 @@ function judgeStringToken(summary: ColumnSummary, token: string): void {
     summary.seen |= SEEN.emptyText
     return
   }
-  // Plain text is the common case: its content need not be decoded when no rule is left to ask.
+  // Plain text is the common case: without a rule left to check, its content need not be decoded.
   if ((summary.scalarMask & RULED_TEXT_KINDS) === 0 && !token.includes('\\u')) {
     if (isWellFormed(token)) {
       summary.seen |= SEEN.text | SEEN.scalarToken
@@ -107,7 +107,7 @@ function beginArray({ elementMask }: ColumnSummary, token: string): SummarizedEl
   return { elements: elementValues(token), at: 0, mask: elementMask, seen: 0 }
 }
 
-/** Arrays and objects fit nowhere: those in an array are not built, which would take long. */
+/** Arrays and objects in an array fit no kind, so they are not built, which would take long. */
 function elementValues(array: string): readonly unknown[] {
   return isNested(array) ? NESTED : (JSON.parse(array) as unknown[])
 }
@@ -123,7 +123,7 @@ function endArray(summary: ColumnSummary, { mask, seen }: SummarizedElements): v
   summary.elementMask = mask
 }
 
-/** The elements of an array, with what those before `at` are. `seen` has SEEN.misfit if one of them fits no kind. */
+/** The elements of an array, and the summary of those before `at`. `seen` has SEEN.misfit if an element fits no kind. */
 type SummarizedElements = {
   readonly elements: readonly unknown[]
   at: number
@@ -131,11 +131,11 @@ type SummarizedElements = {
   seen: number
 }
 
-/** A step of an array, in characters, and what an element costs beside its own. */
+/** A step of an array, in characters, and the cost of an element besides its own characters. */
 const STEP_WORK = 4 * 1024
 const ELEMENT_WORK = 16
 
-/** Judges more elements of an array. @returns whether some are left */
+/** Judges more elements of an array. @returns whether some remain */
 function summarizeElements(judging: SummarizedElements): boolean {
   const { elements } = judging
   let { at, mask, seen } = judging
@@ -169,7 +169,7 @@ function workOfElement(element: unknown): number {
 /**
  * Adds one field of CSV or TSV to a summary.
  *
- * @param text - The field after unquoting. Not empty: an empty field is an empty cell.
+ * @param text - The unquoted field. It must not be empty: an empty field is an empty cell.
  */
 export function summarizeText(summary: ColumnSummary, text: string): void {
   summarizeScalarText(summary, text)
@@ -177,7 +177,7 @@ export function summarizeText(summary: ColumnSummary, text: string): void {
   if (elementMask !== 0) summary.elementMask = fieldElementMask(text, elementMask)
 }
 
-/** As `summarizeText`, for a text that spells an array, in steps. */
+/** Adds a CSV or TSV field to a summary; a field that spells an array in steps. */
 export function* summarizeTextInSteps(summary: ColumnSummary, text: string): Steps<void> {
   summarizeScalarText(summary, text)
   const { elementMask } = summary
@@ -192,19 +192,19 @@ function summarizeScalarText(summary: ColumnSummary, text: string): void {
   summary.scalarMask &= fieldKindMask(text, summary.scalarMask)
 }
 
-/** The kinds out of `candidates` that a field of CSV or TSV fits. */
+/** The kinds among `candidates` that a CSV or TSV field fits. */
 function fieldKindMask(text: string, candidates: number): number {
   let mask = textKindMask(text, candidates)
   if (candidates & KIND_BIT.number && numberTokenOf(text) !== undefined) mask |= KIND_BIT.number
   if (candidates & KIND_BIT.boolean && isBooleanText(text)) mask |= KIND_BIT.boolean
-  // Spaces are for numbers alone: a duration is stored as the text or the token that it is.
+  // Only numbers may have spaces around them: a duration is stored unchanged.
   if (candidates & KIND_BIT.duration && isNumberToken(text) && isFiniteToken(text)) {
     mask |= KIND_BIT.duration
   }
   return mask
 }
 
-/** The kinds out of `candidates` of which a field of CSV or TSV spells an array. */
+/** The kinds among `candidates` that fit the array spelled by a CSV or TSV field. */
 function fieldElementMask(text: string, candidates: number): number {
   const judging = beginField(text, candidates)
   while (summarizeElements(judging));
@@ -221,13 +221,13 @@ function maskOf({ mask, seen }: SummarizedElements): number {
   return seen & SEEN.misfit ? 0 : mask
 }
 
-/** The array that a CSV or TSV text spells in JSON, or undefined when it spells none. */
+/** The array that a CSV or TSV text spells as JSON; undefined: none. */
 function arrayOfText(text: string): readonly unknown[] | undefined {
   if (!/^[ \t\r\n]*\[/.test(text)) return undefined
   try {
     return elementValues(text)
   } catch {
-    return undefined // Text that only begins like an array.
+    return undefined // It only begins like an array.
   }
 }
 
@@ -256,7 +256,7 @@ export function textFieldFits(type: ColumnType, text: string, formatChecks: bool
   return fieldKindMask(text, bit) === bit
 }
 
-/** As `tokenFits`, or `textFieldFits` of a field of CSV or TSV, an array in steps. */
+/** Whether a JSON value, or a CSV or TSV field, fits the type; an array in steps. */
 export function* fitsInSteps(
   type: ColumnType,
   text: string,
@@ -289,7 +289,7 @@ function valueFits(value: unknown, bit: number): boolean {
   return typeof value === 'boolean' && bit === KIND_BIT.boolean
 }
 
-/** Whether every value behind the summary fits the type. */
+/** Whether every value in the summary fits the type. */
 export function summaryFits(
   type: ColumnType,
   summary: ColumnSummary,
@@ -306,10 +306,10 @@ export function summaryFits(
 }
 
 /**
- * Whether a chunk stores tokens of this column that a reader must quote to show the type: `12` in a
- * column of a text kind. Durations are numbers as well as text.
+ * Whether a chunk stores tokens that a reader must quote for the column's type: `12` in a column of a text kind.
+ * Durations may be numbers or text.
  *
- * @param summary - Of one chunk, or merged of several: then true if it is so for one of them.
+ * @param summary - The summary of one chunk, or of several merged: then true if it holds for one.
  */
 export function needsTextForm(type: ColumnType, summary: ColumnSummary): boolean {
   const { seen } = summary
@@ -318,14 +318,14 @@ export function needsTextForm(type: ColumnType, summary: ColumnSummary): boolean
     return isQuotedKind(type.items.kind) && (seen & bare) !== 0
   }
   let bare: number = SEEN.array | SEEN.storedNumbers | SEEN.storedBooleans
-  // CSV text is stored as a string unless the two flags above say otherwise.
+  // CSV text is stored as a string unless the two flags above are set.
   if ((seen & SEEN.fromText) === 0 || (seen & SEEN.scalarToken) !== 0) {
     bare |= SEEN.number | SEEN.boolean
   }
   return isQuotedKind(type.kind) && (seen & bare) !== 0
 }
 
-/** Whether values of the kind are JSON strings and nothing else. */
+/** Whether values of the kind are always JSON strings. */
 function isQuotedKind(kind: ColumnKind): boolean {
   return kind !== 'number' && kind !== 'boolean' && kind !== 'duration'
 }
@@ -351,7 +351,7 @@ const RULE_OF_KIND = {
 } as const satisfies Record<ColumnKind, string>
 
 /**
- * The rule of a type in short words, for messages.
+ * The rule of a type as a noun phrase, for messages.
  * @param fromText - For values of CSV and TSV, where numbers and arrays are JSON text.
  */
 export function describeRule(type: ColumnType, fromText: boolean): string {
@@ -363,7 +363,7 @@ export function describeRule(type: ColumnType, fromText: boolean): string {
   return isNumberText ? 'a finite number as JSON writes it' : RULE_OF_KIND[type.kind]
 }
 
-/** The rule that a JSON value breaks which no type holds. */
+/** The rule for a JSON value that fits no type. */
 export function describeMisfit(token: string): string {
   if (token.startsWith('{')) return 'text, a number, a boolean or an array: no column holds objects'
   if (token.startsWith('[')) return 'an array of text, finite numbers and booleans alone'

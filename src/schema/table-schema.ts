@@ -1,4 +1,4 @@
-// Reads and writes the schema of a table as CONTRACT.md, section 3, spells it.
+// Parses and renders the schema of a table in the form of CONTRACT.md, section 3.
 import { utf8 } from '../base/bytes.js'
 import { dataError } from '../base/data-error.js'
 import { invariant } from '../base/invariant.js'
@@ -11,15 +11,15 @@ import { COLUMN_KINDS } from './column-kind.js'
 /** Keys of a row or a body that never name a column. */
 const RESERVED_IDS: ReadonlySet<string> = new Set(['$rowID', '$stashID'])
 export const COLUMN_ID_CHARS_MAX = 256
-/** Bytes of a schema as JSON in normal form. Every operation on a table reads its schema. */
+/** Most bytes of a schema as normalized JSON. Every operation on a table reads its schema. */
 export const SCHEMA_BYTES_MAX = 1024 * 1024
 const COLUMNS_MAX_DEFAULT = 1_000
-/** How much of an unknown name a message repeats. */
+/** Longest part of an unknown name in a message. */
 const QUOTED_CHARS_MAX = 100
 
 const KINDS: ReadonlySet<string> = new Set(COLUMN_KINDS)
 
-/** Whether a text may be the ID of a column. A reserved ID may not either: see `isReservedColumnId`. */
+/** Whether a text may be a column ID, apart from reserved IDs: see `isReservedColumnId`. */
 export function isColumnId(id: string): boolean {
   return id !== '' && id.length <= COLUMN_ID_CHARS_MAX && isWellFormed(id)
 }
@@ -29,10 +29,10 @@ export function isReservedColumnId(id: string): boolean {
 }
 
 /**
- * Reads a schema that came from outside. Its shape is judged as a whole before its IDs are.
+ * Parses an external schema. Checks its whole shape before its IDs.
  *
- * @throws {StoreError} `REQUEST_VALIDATION_ERROR` if the shape is wrong, there are more than
- *   `columnsMax` columns, or it is too large; `COLUMN_ID_RESERVED`, `COLUMN_ID_NOT_UNIQUE`.
+ * @throws {StoreError} `REQUEST_VALIDATION_ERROR` if the shape is wrong, there are more than `columnsMax` columns, or
+ *   it is too large; `COLUMN_ID_RESERVED`, `COLUMN_ID_NOT_UNIQUE`.
  */
 export function parseTableSchema(value: unknown, columnsMax = COLUMNS_MAX_DEFAULT): TableSchema {
   const columns = parseColumns(value, columnsMax, NAME_CHARS_MAX)
@@ -42,8 +42,8 @@ export function parseTableSchema(value: unknown, columnsMax = COLUMNS_MAX_DEFAUL
 }
 
 /**
- * Reads a schema that a store holds. Earlier versions took display names and schemas of any length.
- * @throws {StoreError} as `parseTableSchema`
+ * Parses a stored schema. Earlier versions allowed display names and schemas of any length.
+ * @throws {StoreError} the errors of `parseTableSchema`
  */
 export function parseStoredSchema(value: unknown, columnsMax: number): TableSchema {
   const columns = parseColumns(value, columnsMax, Number.POSITIVE_INFINITY)
@@ -52,7 +52,7 @@ export function parseStoredSchema(value: unknown, columnsMax: number): TableSche
 }
 
 /**
- * @param before - The schema that the new one replaces, if any: one that is too large may stay as it is.
+ * @param before - The schema that the new one replaces, if any: an oversized schema may stay unchanged.
  * @throws {StoreError} `REQUEST_VALIDATION_ERROR` if the new schema is too large.
  */
 export function checkSchemaSize(schema: TableSchema, before: TableSchema | null): void {
@@ -162,7 +162,7 @@ function isKind(value: unknown): value is ColumnKind {
   return typeof value === 'string' && KINDS.has(value)
 }
 
-/** The members of a closed object. A member that is undefined is absent. */
+/** The members of a closed object. Undefined members count as absent. */
 function parseObject(
   value: unknown,
   place: string,

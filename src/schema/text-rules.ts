@@ -1,5 +1,5 @@
-// The rules of uri, emailAddress, phoneNumber and emoji. Each takes time linear in its text: where the parser of the
-// runtime is slower than that, its input is bounded first.
+// The rules of uri, emailAddress, phoneNumber and emoji. Each takes time linear in its text: where the runtime's parser
+// is slower, its input is bounded first.
 
 import emojiRegex from 'emoji-regex'
 import { DOT } from '../base/ascii.js'
@@ -10,23 +10,22 @@ const PHONE_DIGITS_MIN = 3
 const PHONE_DIGITS_MAX = 20
 
 /**
- * Longest host of a URI, and of one with letters beyond ASCII as it is written. DNS ends at 253. `URL` needs time
- * quadratic in the length of a host with such letters (4 s for 200,000 of them), and some of them become 18 when
- * they are converted, so longer ones are refused unread.
+ * Longest host of a URI, and of a written host with letters beyond ASCII. DNS ends at 253. `URL` takes quadratic time
+ * for such hosts (4 s for 200,000 letters), and converts one letter to up to 18, so longer hosts are rejected unread.
  */
 const HOST_CHARS_MAX = 512
 const WIDE_HOST_CHARS_MAX = 253
 const PORT = /:[0-9]*$/
 
-/** Every URI begins so; most texts that are none fail here within a word. */
+/** The beginning of every URI. Most texts that are no URI fail here within a word. */
 const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/
-/** `URL` strips or encodes these; a stored URI must be usable as it stands. */
+/** Characters that `URL` strips or encodes: a stored URI must be usable unchanged. */
 const NOT_IN_URI = /[\s\p{Cc}<>"\\^`{|}]/u
-/** The schemes whose host `URL` takes through IDNA, up to where that host begins. */
+/** The schemes whose host `URL` converts by IDNA, up to the host. */
 const BEFORE_HOST = /^(?:(?:https?|wss?|ftp):\/*|file:\/\/)/i
 const AFTER_HOST = /[/?#]/
 
-/** An absolute URI or IRI that can be used as it is written, of any scheme. */
+/** An absolute URI or IRI of any scheme that is usable unchanged. */
 export function isUri(text: string): boolean {
   if (!SCHEME.test(text) || NOT_IN_URI.test(text)) return false
   const before = BEFORE_HOST.exec(text)
@@ -39,7 +38,7 @@ export function isUri(text: string): boolean {
   return isAscii(text) ? URL.canParse(text) : parsedUrl(text) !== undefined
 }
 
-/** @param host - With its port, if it has one. */
+/** @param host - The host, perhaps with a port. */
 function isHostTooLong(host: string): boolean {
   if (host.length <= WIDE_HOST_CHARS_MAX) return false
   if (host.length > HOST_CHARS_MAX) return true
@@ -49,10 +48,10 @@ function isHostTooLong(host: string): boolean {
 const LOCAL_PART = /^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+$/
 const DOMAIN =
   /^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/
-/** Characters allowed in a domain with letters beyond ASCII, so that `URL` sees a bare host. */
+/** Characters allowed in a domain with letters beyond ASCII, so that `URL` parses a bare host. */
 const WIDE_DOMAIN = /^(?:[a-zA-Z0-9.-]|[^\0-\x7f])+$/
 
-/** The e-mail address shape of the HTML standard, with dots as RFC 5321 has them, and IDN domains. */
+/** The e-mail address shape of the HTML standard, with dots as in RFC 5321, and IDN domains. */
 export function isEmailAddress(text: string): boolean {
   const at = text.indexOf('@')
   if (at < 1 || at > LOCAL_PART_CHARS_MAX || text.length > EMAIL_CHARS_MAX) return false
@@ -70,8 +69,8 @@ function isWideDomain(domain: string): boolean {
 }
 
 /**
- * Stands in for `URL.canParse` where the text is not ASCII: on Node 20 and 22 that begins, once its
- * caller is optimised, to read Latin-1 strings as UTF-8 and to refuse `https://münchen.example`.
+ * Replaces `URL.canParse` for non-ASCII text: on Node 20 and 22, once the caller is optimized, that reads Latin-1
+ * strings as UTF-8 and rejects `https://münchen.example`.
  */
 function parsedUrl(text: string): URL | undefined {
   try {
@@ -89,8 +88,8 @@ function isAscii(text: string): boolean {
 const PHONE_SEPARATORS = '+-.()/ '
 
 /**
- * Digits and separators in any order, 3 to 20 digits in all. One mark of an extension (`x`, `ext`
- * or `#`) may stand between digits.
+ * Digits and separators in any order, with 3 to 20 digits. One extension mark (`x`, `ext` or `#`) may stand between
+ * digits.
  */
 export function isPhoneNumber(text: string): boolean {
   let digits = 0
@@ -122,7 +121,7 @@ function extensionMarkChars(text: string, at: number): number {
 
 const EMOJI_SEQUENCE = new RegExp(emojiRegex().source, 'y')
 
-/** One or more emoji sequences and nothing else. A sequence is at most some ten code points long. */
+/** Only emoji sequences, at least one. A sequence has at most about ten code points. */
 export function isEmoji(text: string): boolean {
   let at = 0
   while (at < text.length) {

@@ -1,5 +1,5 @@
-// The rules of the date and time kinds. Hand-written scans: each reads a text once, from left to
-// right, and none uses `Date`, which accepts 30 February and "2024-2-3".
+// The rules of the date and time kinds. Each is a hand-written scan from left to right. None uses `Date`, which accepts
+// 30 February and "2024-2-3".
 
 import { COLON, COMMA, DOT, MINUS, PLUS, SPACE, UPPER_P, UPPER_T, UPPER_Z } from '../base/ascii.js'
 import { isDigit } from './json-byte-values.js'
@@ -9,12 +9,12 @@ const DIGIT_0 = 0x30
 const DATE_CHARS = 10
 const DAYS_OF_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
-/** `YYYY-MM-DD`, a real day of the calendar. */
+/** `YYYY-MM-DD`, an existing day of the calendar. */
 export function isDate(text: string): boolean {
   return text.length === DATE_CHARS && startsWithDate(text)
 }
 
-/** `HH:mm[:ss[.f…]]`, then nothing, `Z` or `±HH:mm`. */
+/** `HH:mm[:ss[.f…]]`, followed by nothing, `Z` or `±HH:mm`. */
 export function isTime(text: string): boolean {
   return endsWithTime(text, 0)
 }
@@ -50,7 +50,7 @@ function daysOfMonth(year: number, month: number): number {
   return month === 2 && isLeap ? 29 : (DAYS_OF_MONTH[month - 1] ?? 0)
 }
 
-/** Whether the text from `start` to its end is a time with an optional offset. */
+/** Whether the rest of the text from `start` is a time with an optional offset. */
 function endsWithTime(text: string, start: number): boolean {
   if (!isHourMinute(text, start)) return false
   let at = start + 5
@@ -82,13 +82,13 @@ function isBelow60(text: string, at: number): boolean {
   return count >= 0 && count < 60
 }
 
-/** The units of an ISO 8601 duration, in the only order in which they may stand. */
+/** The units of an ISO 8601 duration, in their required order. */
 const DATE_UNITS = 'YMWD'
 const TIME_UNITS = 'HMS'
 
 /**
- * The part behind the `P`. At least one component, each unit at most once and in order; at least one
- * after a `T`; only the last component may have a fraction.
+ * The part after `P`: at least one component, each unit at most once and in order; at least one after a `T`. Only the
+ * last component may have a fraction.
  */
 function isUnitDuration(text: string, start: number): boolean {
   let units = DATE_UNITS
@@ -124,7 +124,7 @@ function isClockDuration(text: string, start: number): boolean {
   )
 }
 
-/** The end of a fraction that starts at `at`; `at` itself when none does. */
+/** The end of a fraction that starts at `at`; `at` itself if there is none. */
 function skipFraction(text: string, at: number): number {
   const mark = text.charCodeAt(at)
   if (mark !== DOT && mark !== COMMA) return at
@@ -138,7 +138,7 @@ function skipDigits(text: string, start: number): number {
   return at
 }
 
-/** The number that two digits make, or -1 when one is not a digit or beyond the end. */
+/** The number made by two digits; -1 if one is not a digit or beyond the end. */
 function twoDigitsInText(text: string, at: number): number {
   const tens = text.charCodeAt(at)
   const ones = text.charCodeAt(at + 1)

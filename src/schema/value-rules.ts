@@ -7,38 +7,35 @@ import { SEEN } from './column-summary.js'
 import { isEmailAddress, isEmoji, isPhoneNumber, isUri } from './text-rules.js'
 import { isDate, isDateTime, isDuration, isTime } from './time-rules.js'
 
-/** Calls of it are marked as pure, so that a bundle has only the masks that it uses. */
+/** Calls are marked as pure, so that a bundle contains only the masks that it uses. */
 function maskOf(...kinds: readonly ColumnKind[]): number {
   return kinds.reduce((mask, kind) => mask | KIND_BIT[kind], 0)
 }
 
-/** The kinds that any well-formed text fits. */
+/** The kinds that every well-formed text fits. */
 export const PLAIN_TEXT_KINDS = /* @__PURE__ */ maskOf('string', 'markdown')
 
 const URI_KINDS = /* @__PURE__ */ maskOf('uri', 'imageURI', 'audioURI')
 const DIGIT_FIRST_KINDS = /* @__PURE__ */ maskOf('date', 'time', 'dateTime')
 
-/** The kinds whose rule the store option `formatChecks: 'off'` takes away. */
+/** The kinds whose rule the store option `formatChecks: 'off'` disables. */
 export const FORMAT_KINDS = /* @__PURE__ */ (() =>
   URI_KINDS | maskOf('emailAddress', 'phoneNumber', 'emoji'))()
 
-/** The kinds whose rule looks at the text. */
+/** The kinds whose rule examines the text. */
 export const RULED_TEXT_KINDS = /* @__PURE__ */ (() =>
   FORMAT_KINDS | DIGIT_FIRST_KINDS | maskOf('duration'))()
 
 /**
- * The bit that a kind is checked by. Without format checks any string fits a kind of FORMAT_KINDS,
- * and a number or boolean still none: exactly the rule of `string`.
+ * The bit of the rule that applies to a kind. Without format checks, FORMAT_KINDS have the rule of `string`: they
+ * accept any string, but no number or boolean.
  */
 export function checkedBit(kind: ColumnKind, formatChecks: boolean): number {
   const bit = KIND_BIT[kind]
   return formatChecks || (bit & FORMAT_KINDS) === 0 ? bit : KIND_BIT.string
 }
 
-/**
- * The kinds out of `candidates` that the text, known to be well-formed, fits as a JSON string.
- * `""` fits plain text only.
- */
+/** The kinds among `candidates` that a well-formed text fits as a JSON string. `""` fits only plain text. */
 export function textKindMask(text: string, candidates: number): number {
   let mask = candidates & PLAIN_TEXT_KINDS
   const ruled = candidates & RULED_TEXT_KINDS
@@ -60,7 +57,7 @@ export function textKindMask(text: string, candidates: number): number {
 
 const NUMBER_TOKEN = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
 
-/** Whether the text is a number of the JSON grammar, without spaces. It may still be `1e400`. */
+/** Whether the text is a JSON number without spaces. It may be infinite, such as `1e400`. */
 export function isNumberToken(text: string): boolean {
   const first = text.charCodeAt(0)
   return ((first >= 0x30 && first <= 0x39) || first === 0x2d) && NUMBER_TOKEN.test(text)
@@ -69,16 +66,13 @@ export function isNumberToken(text: string): boolean {
 /** Shorter tokens without an exponent are finite: the largest double has 309 digits. */
 const FINITE_CHARS = 300
 
-/** Whether a number token stands for a finite double. */
+/** Whether a number token is a finite double. */
 export function isFiniteToken(token: string): boolean {
   if (token.length <= FINITE_CHARS && !token.includes('e') && !token.includes('E')) return true
   return Number.isFinite(Number(token))
 }
 
-/**
- * The finite number token that a CSV or TSV text is, without the spaces that may surround it, or
- * undefined when it is none.
- */
+/** The finite number token in a CSV or TSV text, without surrounding spaces; undefined: not a number. */
 export function numberTokenOf(text: string): string | undefined {
   const token = withoutSpaces(text)
   return isNumberToken(token) && isFiniteToken(token) ? token : undefined
@@ -95,8 +89,8 @@ function withoutSpaces(text: string): string {
 const LONGEST_EXACT_DIGITS = 15
 
 /**
- * Whether a number token is an integer, without a point and an exponent, of more digits than every
- * double keeps. It may be an identifier, which a tool never writes with a point.
+ * Whether a number token is an integer, without a point and an exponent, with more digits than every double keeps. It
+ * may be an identifier, which no tool writes with a point.
  */
 export function isLongInteger(token: string): boolean {
   const digits = token.startsWith('-') ? token.length - 1 : token.length
@@ -110,7 +104,7 @@ export function isBooleanText(text: string): boolean {
   return lower === 'true' || lower === 'false'
 }
 
-/** What a field of CSV or TSV is, by its text: one of `SEEN`, and for a long integer that it is one. */
+/** The class of a CSV or TSV field by its text: a bit of `SEEN`, and the bit of long integers. */
 export function seenOfText(text: string): number {
   if (isNumberToken(text) && isFiniteToken(text)) {
     return isLongInteger(text) ? SEEN.number | SEEN.longInteger : SEEN.number

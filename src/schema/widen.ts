@@ -1,10 +1,10 @@
-// Widening: the smallest type that holds the values of a column and the new ones (CONTRACT.md, section 3,
+// Widening: the smallest type that holds both the values of a column and the new ones (CONTRACT.md, section 3,
 // `updateSchema`).
 import type { ColumnKind, ColumnType } from './column-kind.js'
 import { type ColumnSummary, SEEN } from './column-summary.js'
 import { summaryFits } from './summarize.js'
 
-/** The kind that a kind becomes before it becomes `string`. */
+/** The next wider kind before `string`. */
 const WIDER_KIND: Partial<Record<ColumnKind, ColumnKind>> = {
   date: 'dateTime',
   imageURI: 'uri',
@@ -12,8 +12,8 @@ const WIDER_KIND: Partial<Record<ColumnKind, ColumnKind>> = {
 }
 
 /**
- * The type itself if the values fit it, else the smallest one that holds both. Values that fit no type
- * (objects, numbers beyond a double) are not looked at: no type holds them.
+ * The type itself if the values fit it, otherwise the smallest type that holds both. Values that fit no type (objects,
+ * numbers beyond a double) are ignored.
  *
  * @param merged - All new values of the column.
  */
@@ -30,7 +30,7 @@ export function widenType(
   return { kind: 'string' }
 }
 
-/** Whether widening may make one type of the other: no cell of the column is lost then. */
+/** Whether widening may turn one type into the other without losing a cell. */
 export function isWidened(type: ColumnType, wider: ColumnType): boolean {
   const text = JSON.stringify(wider)
   return [...candidates(type), { kind: 'string' }].some((one) => JSON.stringify(one) === text)

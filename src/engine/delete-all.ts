@@ -1,9 +1,10 @@
-// Deletes everything of a team. Every step is a bounded commit and can be repeated, so that a call after a crash goes on.
+// Deletes everything of a team. Every step is a bounded commit and can be repeated, so that a call after a crash
+// continues.
 //
 // Invariants:
-// - Jobs go before what they make: a commit of their work checks a lease that is gone.
-// - What others make meanwhile is there as a whole or gone. So a pass deletes only those results and markers that it
-//   found before it looked for tables, and uploads before files: whatever belongs to one of them, it finds as well.
+// - Jobs are deleted before what they make: commits of their work check a lease that is gone.
+// - What others make meanwhile is complete or deleted. So a pass deletes only results and markers that it found
+//   before it looked for tables, and deletes uploads before files: it then finds everything that belongs to these.
 
 import { inBatches } from '../base/batches.js'
 import { type Bytes, fromUtf8 } from '../base/bytes.js'
@@ -38,38 +39,38 @@ import { collectTeam } from './maintenance/maintainer.js'
 import { readTableNames } from './read/table-infos.js'
 import { deleteTable } from './table/table-life.js'
 
-/** Tables, or stashes, that are deleted at the same time. */
+/** Tables or stashes that are deleted concurrently. */
 const AT_ONCE = 50
 
 /** Files deleted in one commit. */
 const FILES_AT_ONCE = 200
 
-/** Passes over everything, at most: each but the first is for what was made meanwhile. */
+/** Most passes over everything. All but the first delete what was made meanwhile. */
 const PASSES_MAX = 10
 
-/** Passes at most, those that others make necessary and those for what one does not hold. */
+/** Most passes in all, including those for results and markers that did not fit into one. */
 const ALL_PASSES_MAX = 10_000
 
-/** Bytes of the results and markers that one pass finds and holds, about. */
+/** Most bytes of results and markers that one pass holds, approximately. */
 const KNOWN_BYTES_MAX = 16 * 1024 * 1024
 
-/** What a record takes in memory beside its bytes, about. */
+/** Approximate memory of a record besides its bytes. */
 const RECORD_BYTES = 200
 
 /**
- * @param signal - Ends it between two steps.
- * @throws {StoreError} ABORTED; STORAGE_UNAVAILABLE if others fill the team all the time; with any failure of the
- *   storage, the outcome is `unknown`
+ * @param signal - Ends the deletion between two steps.
+ * @throws {StoreError} ABORTED; STORAGE_UNAVAILABLE if others keep adding data; with any failure of the storage, the
+ *   outcome is `unknown`
  */
 export async function deleteAll(team: TeamContext, signal: AbortSignal | undefined): Promise<void> {
   const checkGoesOn = (): void => checkNotAborted('deletion', signal)
-  // Operations of the team get its own partition, which the commit queues of tables keep.
+  // Operations of the team use its own partition, which the commit queues of tables keep.
   const partition = stepwise(team.partition, checkGoesOn)
   try {
     await deletePasses({ team, partition, checkGoesOn })
   } catch (failure) {
     const known = outcomeKnown(failure)
-    // What one step left unchanged says nothing about those before it.
+    // An unchanged outcome of one step says nothing about earlier steps.
     throw isStoreError(known) && known.outcome === 'unchanged'
       ? withOutcome(known, 'unknown')
       : known
@@ -94,7 +95,7 @@ async function deletePasses(deletion: Deletion): Promise<void> {
       if (known.isAll && !found.includes(true)) return
       if (known.isAll || deleted === 0) passes++
     } finally {
-      limits.forget(teamId) // Also of what was deleted before a failure.
+      limits.forget(teamId) // Even after a failure, for what was deleted before it.
     }
   }
   throw tooBusy('Others keep adding data to the team')
@@ -119,7 +120,7 @@ async function deleteJobs({ team, partition, checkGoesOn }: Deletion): Promise<v
   )
 }
 
-/** @returns whether there was one. */
+/** @returns whether there was one */
 async function deleteStashes({ team, partition, checkGoesOn }: Deletion): Promise<boolean> {
   const keys = await readRangeKeys(partition, STASH_HEADS_RANGE)
   for (const some of inBatches(keys, AT_ONCE)) {
@@ -130,7 +131,7 @@ async function deleteStashes({ team, partition, checkGoesOn }: Deletion): Promis
   return keys.length > 0
 }
 
-/** @returns whether there was one. */
+/** @returns whether there was one */
 async function deleteTables({ team, checkGoesOn }: Deletion): Promise<boolean> {
   const tables = await readTableNames(team, null)
   for (const some of inBatches(tables, AT_ONCE)) {
@@ -150,7 +151,7 @@ async function deleteIfThere(team: TeamContext, tableId: string): Promise<void> 
   }
 }
 
-/** @returns whether there was one. */
+/** @returns whether there was one */
 async function deleteAllFiles({ team, checkGoesOn }: Deletion): Promise<boolean> {
   let hadFiles = false
   for (let start: Bytes | null = FILES_RANGE.start; ; hadFiles = true) {
@@ -160,7 +161,7 @@ async function deleteAllFiles({ team, checkGoesOn }: Deletion): Promise<boolean>
   }
 }
 
-/** @returns where the rest begins; null: there was none left. */
+/** @returns where the rest begins; null: none is left */
 function deleteSomeFiles(team: TeamContext, start: Bytes): Promise<Bytes | null> {
   return changeFiles(
     team,
@@ -182,7 +183,7 @@ function deleteSomeFiles(team: TeamContext, start: Bytes): Promise<Bytes | null>
   )
 }
 
-/** The first records of ranges: as many as one pass holds. */
+/** The first records of ranges, as many as one pass holds. */
 async function readFirstRecords(
   partition: KvPartition,
   ranges: readonly KeyRange[],

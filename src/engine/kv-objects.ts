@@ -1,9 +1,9 @@
-// An ObjectStore inside a KvStore of its own: for runtimes without files, such as browsers. FORMAT.md, section 11.
+// An ObjectStore in a KvStore of its own, for runtimes without files, such as browsers. FORMAT.md, section 11.
 //
 // Invariants:
-// - An object is there from the commit that puts its head, which comes after all of its pieces.
-// - Pieces without a head belong to a put that is under way or was cut off. `unfinished` names it until then; what an
-//   earlier opening left is deleted before the first put.
+// - An object exists from the commit that puts its head, which follows all of its pieces.
+// - Pieces without a head belong to a put that is in progress or was interrupted. `unfinished` names it until it has
+//   a head. Before the first put, the unfinished puts of earlier openings are deleted.
 import { type Bytes, concatBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { StoreError } from '../base/store-error.js'
@@ -32,7 +32,7 @@ import { checkKv } from './arguments/arguments.js'
 
 const PARTITION = 'objects'
 const PIECE_BYTES = 64 * 1024
-/** Pieces that one call deletes: each call steps over those that were deleted before. */
+/** Pieces that one call deletes. Each call steps over those deleted before. */
 const DELETED_COUNT = 100_000
 const NO_VALUE = new Uint8Array(0)
 
@@ -98,7 +98,7 @@ class KvObjects implements ObjectStore {
       })
       return bytes
     } catch (failure) {
-      await this.#deletePieces(id).catch(() => undefined) // Else it is deleted after the next opening.
+      await this.#deletePieces(id).catch(() => undefined) // Otherwise the next opening deletes it.
       throw failure
     }
   }
@@ -136,7 +136,7 @@ class KvObjects implements ObjectStore {
   async delete(ids: readonly ObjectId[]): Promise<void> {
     for (const id of ids) assertObjectId(id)
     for (const id of ids) {
-      // Named again first, so that a crash leaves no pieces that nothing names.
+      // Named as unfinished again first, so that a crash leaves no unnamed pieces.
       const key = objectHeadKey(id)
       await this.#commit({ puts: [[unfinishedObjectKey(id), NO_VALUE]], deletes: [key] })
       await this.#deletePieces(id)

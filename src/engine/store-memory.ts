@@ -45,7 +45,7 @@ export function measureMemory(context: StoreContext, teams: Held): StoreMemory {
 
 type Lookups = Omit<CacheLookups, 'name'>
 
-/** @param teams - As in `memoryOf`. */
+/** @param teams - The cache of the state of teams. */
 export function measureActivity(
   context: StoreContext,
   teams: Lookups,

@@ -118,7 +118,7 @@ async function compareClock({ kv, options }: StoreContext): Promise<void> {
   if (ask !== undefined) await options.clock.compare(ask)
 }
 
-/** Sorts at the same time: each holds about 64 MiB at most, and a view. One of a team. */
+/** Most concurrent sorts: each holds at most about 64 MiB, and a view. One per team. */
 const SORTS_MAX = 2
 
 function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions): StoreContext {
@@ -182,7 +182,7 @@ function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions):
   }
 }
 
-/** Where rows are looked up. */
+/** Opens the caches and readers that look up rows. */
 function openSources(
   objects: ObjectStore,
   readBuffers: BufferPool,
@@ -202,7 +202,7 @@ function openSources(
   }
 }
 
-/** What goes on beside the changes of tables. */
+/** What accompanies every change of a table. */
 function openBeside(
   sources: ReturnType<typeof openSources> & Pick<StoreContext, 'slices'>,
   options: ResolvedOptions,
@@ -253,7 +253,7 @@ function startBackground(
     repeat(options.fileCollectionIntervalMs, collectFiles),
   ]
   if (options.jobIntervalMs > 0) lookForJobs()
-  // A process that never lives for an interval collects garbage too.
+  // A process that lives less than an interval collects garbage at open.
   const collectIfDue = async (duty: CollectionDuty, intervalMs: number, work: () => void) => {
     if (intervalMs > 0 && (await isCollectionDue(context, duty, intervalMs))) work()
   }
@@ -361,8 +361,8 @@ class OpenedStore implements Store, LendsBuffers {
     this.#stopBackground()
     return lifecycle.close(async () => {
       try {
-        await dueTeams.write().catch(() => undefined) // The daily scan finds what is not noted.
-        await incarnation.end().catch(() => undefined) // Others find out when the lease is over.
+        await dueTeams.write().catch(() => undefined) // The daily scan finds unnoted work.
+        await incarnation.end().catch(() => undefined) // Others notice when the lease expires.
         await kv.close()
       } finally {
         await objects.close().finally(() => this.#afterClose?.())

@@ -197,7 +197,7 @@ export class StoreTeam implements Team {
   }
 }
 
-/** @throws {StoreError} REQUEST_VALIDATION_ERROR for what is no team ID */
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR for an invalid team ID */
 export function openTeamContext(context: StoreContext, teamId: string): TeamContext {
   checkTeamId(teamId)
   return {
@@ -209,7 +209,7 @@ export function openTeamContext(context: StoreContext, teamId: string): TeamCont
   }
 }
 
-/** The team's entry comes before its first record, so that garbage collection finds every team. */
+/** Writes the team's entry before its first record, so that garbage collection finds every team. */
 async function enterTeam({ kv }: StoreContext, teamId: string): Promise<void> {
   const system = kv.partition('')
   const key = teamEntryKey(teamId)
@@ -217,7 +217,7 @@ async function enterTeam({ kv }: StoreContext, teamId: string): Promise<void> {
   if (entry === null) await system.commit({ puts: [[key, EMPTY_RECORD]] })
 }
 
-/** Runs a step until it has succeeded once; calls meanwhile share it. */
+/** Runs a step until it has succeeded once. Concurrent calls share it. */
 function onceDone(step: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined
   return () => {

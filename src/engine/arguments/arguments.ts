@@ -45,7 +45,7 @@ export function checkText(what: string, given: unknown): string {
   throw invalidArgument(`${what} must be a string, not ${typeName(given)}`)
 }
 
-/** One of some words, of which the first is the default. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+/** One of several words; the first is the default. @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkChoice<Choice extends string>(
   name: string,
   given: unknown,
@@ -96,7 +96,7 @@ export function checkReserve(given: unknown): void {
 
 const PIECE_BYTES_MIN = 1_024
 
-/** The stored bytes of a piece, its rows and its JSON are in memory together. */
+/** A piece needs memory for its stored bytes, its rows and its JSON. */
 const PIECE_COPIES = 3
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
@@ -125,7 +125,7 @@ export const AUTHORED = ['author', 'note'] as const
 
 const AUTHORED_CHARS_MAX = { author: 256, note: 1_000 } as const
 
-/** @returns undefined: the call says neither. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+/** @returns undefined: the call names neither. @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkAuthored(given: Authored | undefined): Authored | undefined {
   const author = checkWords('author', given?.author)
   const note = checkWords('note', given?.note)
@@ -157,7 +157,7 @@ export function checkSignal(given: unknown): AbortSignal | undefined {
   throw invalidArgument(`signal must be an AbortSignal, not ${shown(given)}`)
 }
 
-/** A table or row version: a number or bigint that is a whole number and not negative. */
+/** A table or row version: a non-negative integer, as a number or bigint. */
 export function checkIfMatchArgument(given: unknown): number | bigint | undefined {
   if (given === undefined) return undefined
   if (typeof given === 'bigint' && given >= 0n) return given
@@ -194,7 +194,7 @@ export function checkRequestDigest(given: unknown): Uint8Array | undefined {
   throw invalidArgument(`requestDigest must be a Uint8Array of ${DIGEST_BYTES} bytes`)
 }
 
-/** Returns what is wrong with the name of a table, or undefined if it is valid. */
+/** The problem of a table name; undefined: it is valid. */
 export function tableNameProblem(name: unknown): string | undefined {
   const isName = typeof name === 'string' && name.length > 0 && name.length <= NAME_CHARS_MAX
   if (isName && isWellFormed(name)) return undefined
@@ -217,7 +217,7 @@ const STASH_NAME_RULE =
 
 type StashNameKind = 'Stash ID' | 'Serial'
 
-/** Returns what is wrong with a stash ID or a serial, in terms of the HTTP contract, or undefined if it is valid. */
+/** The problem of a stash ID or a serial, in terms of the HTTP contract; undefined: it is valid. */
 export function stashNameProblem(kind: StashNameKind, name: unknown): string | undefined {
   if (typeof name === 'string' && STASH_NAME.test(name)) return undefined
   return `${kind} ${STASH_NAME_RULE}`
@@ -229,7 +229,7 @@ export function checkStashName(kind: StashNameKind, name: unknown): asserts name
   if (problem !== undefined) throw invalidArgument(problem)
 }
 
-/** The serial of a chunk; a number stands for its decimal digits. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+/** The serial of a chunk. A number stands for its decimal digits. @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkSerial(given: unknown): string {
   if (typeof given === 'number') {
     if (Number.isSafeInteger(given) && given >= 0) return String(given)
@@ -246,7 +246,7 @@ const TEAM_ID_CHARS_MAX = 128
 /** The rule that `isTeamId` checks, for messages. */
 export const TEAM_ID_RULE = `a string of 1 to ${TEAM_ID_CHARS_MAX} UTF-16 units of well-formed text`
 
-/** Checks the ID of a team. It must be well-formed text, because it becomes part of the keys in the database. */
+/** Whether a text is a team ID. It must be well-formed, because it becomes part of the keys in the database. */
 export function isTeamId(teamId: unknown): teamId is string {
   const isId = typeof teamId === 'string' && teamId.length > 0 && teamId.length <= TEAM_ID_CHARS_MAX
   return isId && isWellFormed(teamId)

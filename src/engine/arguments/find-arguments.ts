@@ -7,15 +7,15 @@ import { checkArguments, checkFlag, checkNumbers, checkSignal, checkText } from 
 
 export const FIND_ARGUMENTS = Object.freeze(['where', 'search', 'columns', 'from', 'orderBy'])
 
-/** UTF-16 units of a text that is searched for in all columns, at most. */
+/** Most UTF-16 units of a text that is searched for in all columns. */
 const SEARCH_CHARS_MAX = 256
 
-/** Whether a request asks for some of the rows or cells. */
+/** Whether a request is for some of the rows or cells. */
 export function isFind({ where, search, columns, from, orderBy }: FindBounds): boolean {
   return [where, search, columns, from, orderBy].some((bound) => bound !== undefined)
 }
 
-/** Whether a request needs the number of the rows that match, or their order. */
+/** Whether a request needs the number of matching rows, or their order. */
 export function isSorted({
   orderBy,
   total,
@@ -49,12 +49,12 @@ export function checkFindBounds({
   for (const id of columns as readonly unknown[]) checkText('A column of columns', id)
 }
 
-/** Columns that rows are sorted by, at most. */
+/** Most columns to sort by. */
 const ORDER_COLUMNS_MAX = 8
 
 const ORDER_MEMBERS = ['column', 'descending', 'ignoreCase', 'locale']
 
-/** Whether the table has the columns is not known here. */
+/** Does not check whether the table has the columns. */
 function checkOrderBy(given: unknown): void {
   if (!Array.isArray(given) || given.length < 1 || given.length > ORDER_COLUMNS_MAX) {
     throw invalidArgument(`orderBy must be an array of 1 to ${ORDER_COLUMNS_MAX} columns`)

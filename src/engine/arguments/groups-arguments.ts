@@ -5,16 +5,16 @@ import type { GroupsRequest } from '../types/find-types.js'
 import { checkArguments, checkSignal, checkText } from './arguments.js'
 import { checkFindBounds } from './find-arguments.js'
 
-/** Groups of one call, at most. */
+/** Most groups of one call. */
 export const GROUPS_MAX = 10_000
 
-/** Columns whose values make a group, at most. */
+/** Most columns whose values make a group. */
 const BY_MAX = 4
 
-/** Columns of sums, least and greatest values together, at most. */
+/** Most columns of sums, least and greatest values together. */
 const AGGREGATES_MAX = 8
 
-/** A checked request, without what of it are bounds of rows. */
+/** A checked request, without its bounds of rows. */
 export type GroupsBounds = Readonly<
   Record<'by' | 'sum' | 'least' | 'greatest', readonly string[]> & { limit: number }
 >

@@ -1,6 +1,6 @@
 import { StoreError } from '../../base/store-error.js'
 
-/** @throws {StoreError} PRECONDITION_FAILED if the version now is greater than the one given. */
+/** @throws {StoreError} PRECONDITION_FAILED if the current version is greater than the given one */
 export function checkIfMatch(
   what: 'table' | 'row',
   ifMatch: number | bigint | undefined,

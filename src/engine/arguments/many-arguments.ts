@@ -6,7 +6,7 @@ import type { RowsToDelete, RowToDelete } from '../types/many-types.js'
 import { checkArguments, checkFlag, checkIfMatchArgument, checkText } from './arguments.js'
 import { checkWhere } from './find-arguments.js'
 
-/** Rows of one call, at most: they are found, and written, in one go. */
+/** Most rows of one call: they are found, and written, together. */
 export const ROWS_PER_CALL_MAX = 10_000
 
 /** A row to delete, whatever its version. */
@@ -33,7 +33,7 @@ export function checkRowIds(what: string, given: unknown): readonly string[] {
 }
 
 /**
- * @param wanted - What the call takes, for the message.
+ * @param wanted - What the call accepts, for the message.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */
 export function checkRowList(
@@ -53,10 +53,10 @@ export function checkRowList(
   }
 }
 
-/** Which rows are deleted: those that match; with `all` they may be all rows. */
+/** The rows to delete: those that match. With `all`, these may be all rows. */
 export type DeleteCondition = Readonly<{ where: Where; all: boolean }>
 
-/** The condition that names rows; undefined: there is none. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+/** The condition on rows; undefined: there is none. @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function conditionIn(which: RowsToDelete): DeleteCondition | undefined {
   if (Array.isArray(which) || !isRecord(which)) return undefined
   checkArguments('deleteRows', which, ['where', 'all'])

@@ -89,7 +89,7 @@ export const MAINTENANCE_LIMITS = {
   jobIntervalMs: { default: 5 * SECOND_MS, min: 0, max: DAY_MS },
 } as const satisfies Record<MaintenanceOption, IntegerRange>
 
-/** No background work. What `store.maintain()` does stays as it is. */
+/** No background work. `store.maintain()` works as usual. */
 export const NO_MAINTENANCE = Object.freeze({
   garbageCollectionIntervalMs: 0,
   fileCollectionIntervalMs: 0,
@@ -116,17 +116,17 @@ type NumberOption = Exclude<keyof StoreOptions, OtherOption>
 
 export type ResolvedOptions = Readonly<Record<NumberOption | MaintenanceOption, number>> &
   Readonly<{
-    /** Of new segments. */
+    /** The compression of new segments. */
     compression: CompressionByRows
-    /** Of segments that have reached their age; `none`: they stay as they are. */
+    /** The compression of segments of some age; `none`: they stay as they are. */
     recompression: Compression
-    /** Of all columns, of none, or of those with some IDs. */
+    /** For all columns, for none, or for the columns with these IDs. */
     valueFilters: boolean | readonly string[]
     formatChecks: boolean
     clock: StoreClock
     random: Random
     sources: UrlFetcher | undefined
-    /** `historyRetentionMs` was not given: what other openings of the store keep is left alone. */
+    /** Whether `historyRetentionMs` was not given: then the histories of other openings are left alone. */
     leavesHistory: boolean
     quota: NonNullable<StoreOptions['quota']>
     onBackgroundFailure: NonNullable<StoreOptions['onBackgroundFailure']>
@@ -148,8 +148,8 @@ const OTHER_OPTIONS: readonly string[] = [
 ] satisfies OtherOption[]
 
 /**
- * Fills in defaults and rejects unknown names, so a misspelled option fails at open.
- * @param isShared - Several processes share the store.
+ * Fills in defaults and rejects unknown names, so that a misspelled option fails at open.
+ * @param isShared - Whether several processes share the store.
  */
 export function resolveStoreOptions(given: StoreOptions, isShared = false): ResolvedOptions {
   const resolved = integerOptions('a store', given, STORE_LIMITS, OTHER_OPTIONS)
@@ -160,8 +160,8 @@ export function resolveStoreOptions(given: StoreOptions, isShared = false): Reso
 }
 
 /**
- * Checks the options of a store without opening one, such as before its place is made. An option that depends on the
- * place, such as a compression that several processes must share, is checked by `openStore` again.
+ * Checks the options of a store without opening one, for example before its directory is created. `openStore` checks
+ * again the options that depend on the ports, such as a compression for a shared store.
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
 export function checkStoreOptions(options: StoreOptions): void {
@@ -252,7 +252,7 @@ function valueFiltersOption(given: StoreOptions['valueFilters']): boolean | read
   return [...given]
 }
 
-/** @param isShared - Segments go over a network, where compressing a row costs less than sending it. */
+/** @param isShared - Whether segments go over a network, where compressing a row costs less than sending it. */
 function resolveCompressions(
   given: Pick<StoreOptions, 'compression' | 'recompression'>,
   isShared: boolean,
@@ -264,7 +264,7 @@ function resolveCompressions(
   return { compression: { short: isAuto ? recompression : other, other }, recompression }
 }
 
-/** @param auto - What 'auto' is, the default. */
+/** @param auto - The meaning of 'auto', the default. */
 function compressionOption(
   options: Pick<StoreOptions, 'compression' | 'recompression'>,
   name: keyof typeof options,

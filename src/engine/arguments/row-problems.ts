@@ -1,10 +1,10 @@
-// What is wrong with rows of a call for many: all of it is looked for before the call is refused.
+// The problems of rows in a call for many: all are collected before the call is refused.
 import { isStoreError, StoreError, type StoreErrorCode } from '../../base/store-error.js'
 
-/** Problems that a refusal names, at most. */
+/** Most problems that a refusal lists. */
 export const PROBLEMS_NAMED_MAX = 100
 
-/** What may be wrong with a row. The one with the least rank is the error of the call, as for one row. */
+/** The ranks of problems. The lowest becomes the error of the call, as for a single row. */
 const RANK: Readonly<Partial<Record<StoreErrorCode, number>>> = {
   REQUEST_VALIDATION_ERROR: 0,
   ROW_NOT_FOUND: 1,
@@ -21,7 +21,7 @@ function rankOf({ code }: StoreError): number {
 /** What the call does to each row. */
 type RowChange = 'update' | 'deletion'
 
-/** The problems of the rows of one call: one a row, its first. */
+/** The problems of the rows of one call: the first of each row. */
 export class RowProblems {
   readonly #what: RowChange
   readonly #byRow = new Map<number, StoreError>()
@@ -34,13 +34,13 @@ export class RowProblems {
     return this.#byRow.has(row)
   }
 
-  /** Notes the failure of a row. @throws a failure that is not one of rows */
+  /** Notes the failure of a row. @throws a failure that does not concern rows */
   add(failure: unknown, row: number, rowId: string | undefined): void {
     if (!isStoreError(failure) || rankOf(failure) === Number.POSITIVE_INFINITY) throw failure
     if (!this.has(row)) this.#byRow.set(row, ofRow(failure, this.#what, row, rowId))
   }
 
-  /** @throws {StoreError} of the problem that comes first, with all of them as `problems` */
+  /** @throws {StoreError} the first problem by rank, with all as `problems` */
   check(): void {
     const inOrder = [...this.#byRow].sort(([one], [other]) => one - other)
     const problems = inOrder.map(([, problem]) => problem)
@@ -52,9 +52,9 @@ export class RowProblems {
 }
 
 /**
- * Refuses a call for problems of rows, which are told in order.
- * @param count - Of all; 0: nothing is refused.
- * @param leading - The one that is the error itself. Default: the first.
+ * Refuses a call because of the problems of its rows, which are in order.
+ * @param count - The number of all problems; 0: the call is not refused.
+ * @param leading - The problem that becomes the error. Default: the first.
  */
 export function refuseRows(
   problems: readonly StoreError[],
@@ -79,7 +79,7 @@ export function ofRow(
   rowId: string | undefined,
 ): StoreError {
   const which = rowId === undefined ? '' : `, with the ID ${rowId}`
-  // Clients know the beginnings of some messages.
+  // Clients rely on the beginnings of some messages.
   const message = `${failure.message}; ${what} of row ${row} (counted from 0)${which}`
   return new StoreError(failure.code, message, { ...placeOf(failure), row, cause: failure.cause })
 }

@@ -1,4 +1,4 @@
-// The lease of a job that this engine works on: renewed while the work goes on, given back when it stops.
+// The lease of a job that this engine works on: renewed during the work, returned when the work stops.
 import type { JobLease } from '../../format/job-records.js'
 import { decodeLease, encodeLease, OWNER_BYTES } from '../../format/job-records.js'
 import { type JobKey, jobLeaseKey } from '../../format/keys.js'
@@ -29,13 +29,13 @@ export class HeldLease {
     return this.#progress
   }
 
-  /** Notes how far the work has come. @throws {LeaseLost} if another engine has taken the job over */
+  /** Notes the progress of the work. @throws {LeaseLost} if another engine has taken the job over */
   note(progress: JobProgress): void {
     if (this.#isLost) throw new LeaseLost()
     this.#progress = progress
   }
 
-  /** Shows others that the work goes on. Calls meanwhile share it. */
+  /** Shows other engines that the work continues. Concurrent calls share a renewal. */
   renew(): Promise<void> {
     if (this.#isOver) return Promise.resolve()
     const { clock, jobLeaseMs } = this.#team.options
@@ -45,13 +45,13 @@ export class HeldLease {
     return this.#renewing
   }
 
-  /** Lets anybody take the job over at once. */
+  /** Makes the job free for any engine at once. */
   async giveBack(): Promise<void> {
     await this.end()
     await this.#write({ owner: new Uint8Array(OWNER_BYTES) })
   }
 
-  /** Ends the renewals; resolves when none is on its way. A renewal that fails has told whoever asked for it. */
+  /** Ends the renewals. Resolves when none is in progress. The caller of a renewal gets its failure. */
   async end(): Promise<void> {
     this.#isOver = true
     await this.#renewing?.catch(() => undefined)
@@ -71,7 +71,7 @@ export class HeldLease {
     }
     const bytes = await partition.read((view) => view.get(key))
     const there = bytes === null ? null : decodeLease(bytes)
-    // A renewal whose outcome was unknown may have been written after all.
+    // A renewal with an unknown outcome may have been written.
     if (there !== null && isHeld(this.#lease, there)) this.#lease = there
     else this.#isLost = true
   }

@@ -1,8 +1,8 @@
-// Failures of jobs: which of them end a job, and how they are kept.
+// Failures of jobs: which of them end a job, and how they are stored.
 import { isStoreError, StoreError, type StoreErrorCode } from '../../base/store-error.js'
 import type { JobError } from '../types/job-types.js'
 
-/** The store, or a limit of it, stood in the way: the job is taken up again later. */
+/** Failures of the store, or by one of its limits: the job is retried later. */
 const PASSING: ReadonlySet<StoreErrorCode> = new Set([
   'STORAGE_UNAVAILABLE',
   'INSUFFICIENT_STORAGE',
@@ -15,7 +15,7 @@ export function isPassing(failure: unknown): boolean {
   return isStoreError(failure) && PASSING.has(failure.code)
 }
 
-/** A failure that is no StoreError is a mistake of the program, and shows no details. */
+/** The stored form of a failure. One that is not a StoreError is a bug, and shows no details. */
 export function toJobError(failure: unknown): JobError {
   if (!isStoreError(failure)) return { message: 'Internal error' }
   const { code, message, row, column, value, rule, chunk, line } = failure
@@ -31,7 +31,7 @@ export function toJobError(failure: unknown): JobError {
   }
 }
 
-/** The failure as the operation itself would have thrown it. */
+/** The failure in the form that the operation itself would have thrown. */
 export function jobFailure({ code, message, ...place }: JobError): Error {
   return code === undefined ? new Error(message) : new StoreError(code, message, place)
 }

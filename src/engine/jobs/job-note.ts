@@ -1,13 +1,13 @@
-// What the contract keeps with a job, as its note.
+// The note of a job, in which the HTTP contract stores what it knows.
 
-/** The name of the key that began the job, whether it is limited to tables, and the apps for the result. */
+/** The name of the key that began the job, whether that key is limited to tables, and the apps for the result. */
 export type JobNote = Readonly<{
   key?: string
   isLimited?: boolean
   linked?: readonly string[] | undefined
 }>
 
-/** The note of a job that the library began is any text, and that of an earlier version only the apps. */
+/** Parses the note. The library allows any text, and earlier versions stored only the apps. */
 export function jobNoteOf({ note }: Readonly<{ note: string }>): JobNote {
   try {
     const kept: unknown = JSON.parse(note)

@@ -1,5 +1,5 @@
-// The request of a job: checked at the start, kept as JSON (FORMAT.md, section 4), and run from that record, possibly
-// by another engine.
+// The request of a job: checked at the start, stored as JSON (FORMAT.md, section 4), and run from this record,
+// possibly by another engine.
 import { fromHex, toHex } from '../../base/bytes.js'
 import { isStoreError, StoreError } from '../../base/store-error.js'
 import type { JobKind, JobRecord } from '../../format/job-records.js'
@@ -27,7 +27,7 @@ import type {
   SchemaInput,
 } from '../types/row-types.js'
 
-/** The members of a request, as JSON keeps them. */
+/** The members of a request as stored in JSON. */
 export type StoredRequest = Authored &
   Readonly<{
     name?: string
@@ -35,18 +35,18 @@ export type StoredRequest = Authored &
     onSchemaError: OnSchemaError
     /** The ID of the stash with the rows. */
     stash?: string
-    /** What a stash of the caller had when the job began. */
+    /** The state of the caller's stash when the job began. */
     staged?: Staged
-    /** Digits: JSON has no integer of any size. */
+    /** Decimal digits, because JSON numbers lose large integers. */
     ifMatch?: string
     key?: string
     /** Hex. */
     digest?: string
     fromUrl?: string
     format?: RowsFormat
-    /** How the file is written, as the request said it. */
+    /** The dialect of the file, as requested. */
     said?: Readonly<Record<string, unknown>>
-    /** Whether a receipt is kept. */
+    /** Whether to store a receipt. */
     receipt?: boolean
   }>
 
@@ -67,7 +67,7 @@ export function parseRequest({ state }: JobRecord): StoredRequest {
   }
 }
 
-/** Does the work of a job. Its commit ends the job, unless an idempotency key had a result already. */
+/** Does the work of a job. Its commit ends the job, unless the idempotency key already had a result. */
 export async function doJob(team: TeamContext, work: JobWork): Promise<JobResult> {
   const { kind, table } = work.record
   const result = await WORK_OF_KIND[kind](team, work)
@@ -125,17 +125,17 @@ function requestKey(text: string, digest: string | undefined): RequestKey {
   throw new StoreError('DATA_CORRUPT', 'The digest in the request of a job is not hex')
 }
 
-/** The members that keep an idempotency key. */
+/** The members that store an idempotency key. */
 export function storedKey(key: RequestKey | undefined): Pick<StoredRequest, 'key' | 'digest'> {
   return key === undefined ? {} : { key: key.text, digest: toHex(key.digest) }
 }
 
-/** The stash of the rows that came with the request of a job. Most jobs have none. */
+/** The stash of the rows in the request of a job. Most jobs have none. */
 export function openOwnStash(team: TeamContext, job: JobKey): TeamStash {
   return new TeamStash(team, `${OWN_STASH}${renderTableId(job)}`)
 }
 
-/** Deletes the rows that came with a request. @returns false: the storage failed. */
+/** Deletes the rows that came with a request. @returns false: the storage failed */
 export async function dropOwnRows(team: TeamContext, job: JobKey): Promise<boolean> {
   try {
     await openOwnStash(team, job).delete()

@@ -1,12 +1,11 @@
-// Works on the jobs of a store: those that were started here, and those that another engine, or an earlier opening,
-// has left.
+// Works on the jobs of a store: jobs started here, and jobs that another engine or an earlier opening has abandoned.
 //
 // Invariants:
-// - Only the holder of a lease works on its job, and every commit of that work checks the lease (commit/job-guard). So
-//   an engine that was taken for dead changes nothing any more, whatever it still does.
-// - A lease counts as left when its bytes have not changed for `jobLeaseMs` while this engine watched. Two clocks are
-//   never compared: engines whose clocks differ by any amount judge alike.
-// - A job is in the list of open jobs before its record exists, so that every opening finds it.
+// - Only the holder of a lease works on its job, and every commit of the work checks the lease (commit/job-guard). So
+//   an engine that others have replaced changes nothing, whatever it still does.
+// - A lease is abandoned when its bytes have not changed for `jobLeaseMs` while this engine watched. Two clocks are
+//   never compared: engines with different clocks decide alike.
+// - A job is entered in the list of open jobs before its record exists, so that every opening finds it.
 import { type Bytes, sameBytes, toHex } from '../../base/bytes.js'
 import { monotonicMs } from '../../base/clock.js'
 import { every, waitAtMost } from '../../base/platform.js'
@@ -45,34 +44,37 @@ import { isPassing, toJobError } from './job-failure.js'
 import { jobNoteOf } from './job-note.js'
 import { doJob, dropOwnRows, parseRequest } from './job-request.js'
 
-/** Jobs of a team that one engine holds at the same time, those that wait for their turn included. */
+/** Most jobs of one team that an engine holds, including those that wait for their turn. */
 const TEAM_JOBS_MAX = 100
 
-/** Jobs of all teams that one engine holds. */
+/** Most jobs of all teams that an engine holds. */
 const JOBS_MAX = 1_000
 
-/** A lease is renewed so many times while it lasts. */
+/** Renewals per duration of a lease. */
 const RENEWALS = 3
 
-/** A job that so many engines, or openings, began and none ended, fails: it may be what ended them. */
+/** A job that so many engines or openings have begun and none has ended fails: it may have ended them. */
 const EPOCHS_MAX = 100
 
-/** An entry of the list whose job does not exist is deleted when it was seen for so long, if others can start jobs. */
+/**
+ * An entry of the list without a job is deleted after it was seen for so long, in milliseconds, if others can start
+ * jobs.
+ */
 const DANGLING_MS = 600_000
 
 const NO_OWNER: Bytes = new Uint8Array(OWNER_BYTES)
 
-/** `holder`: the key that began the job, if it is limited to tables. */
+/** `holder`: the key that began the job, if that key is limited to tables. */
 type HeldJob = Readonly<{ teamId: string; holder: string | undefined }>
 
 type OpenJob = HeldJob &
   Readonly<{
     progress: () => JobProgress
-    /** Settles when this engine does nothing more for the job; never rejects. */
+    /** Settles when this engine does nothing more for the job. Never rejects. */
     ended: Promise<void>
   }>
 
-/** The state of a lease, and since when it is known to be that, by a clock that nobody sets. */
+/** The state of a lease, and the monotonic time since when it is known. */
 type Seen = Readonly<{ bytes: Bytes | null; since: number }>
 
 export class JobRunner {
@@ -93,7 +95,7 @@ export class JobRunner {
     this.#turns = new TransferLimit(context.options.jobsInFlightMax)
   }
 
-  /** Looks for jobs that nobody works on, and takes them over; calls meanwhile share it. */
+  /** Finds abandoned jobs, and takes them over. Concurrent calls share a search. */
   look(): Promise<void> {
     this.#looking ??= this.#lookAtAll().finally(() => {
       this.#looking = undefined
@@ -101,17 +103,17 @@ export class JobRunner {
     return this.#looking
   }
 
-  /** Jobs that this engine works on, those that wait for their turn included. */
+  /** Jobs that this engine works on, including those that wait for their turn. */
   get runningCount(): number {
     return this.#jobs.size
   }
 
-  /** How far a job that this engine works on has come; undefined: it works on no such job. */
+  /** The progress of a job; undefined: this engine does not work on it. */
   progressOf(job: JobKey): JobProgress | undefined {
     return this.#jobs.get(toHex(job))?.progress()
   }
 
-  /** Waits until this engine has done with a job. false: it does not work on it. */
+  /** Waits until this engine has finished a job. false: it does not work on it. */
   async wait(job: JobKey, milliseconds: number): Promise<boolean> {
     const open = this.#jobs.get(toHex(job))
     if (open === undefined) return false
@@ -125,7 +127,7 @@ export class JobRunner {
     throw new StoreError('RATE_LIMITED', 'Too many jobs are in progress; try again later')
   }
 
-  /** Makes a job durable and begins it. */
+  /** Makes a job durable, and starts it. */
   async start(team: TeamContext, job: JobKey, record: JobRecord): Promise<void> {
     const id = toHex(job)
     const held = heldJob(team, record)
@@ -179,7 +181,7 @@ export class JobRunner {
     })
   }
 
-  /** @param tellEnd - Called when the job has ended: what is left to do then concerns nobody else. */
+  /** @param tellEnd - Called when the job has ended, although some cleaning up remains. */
   async #work(
     team: TeamContext,
     job: JobKey,
@@ -197,7 +199,7 @@ export class JobRunner {
       const work = { record, request, guard, onProgress: (at: JobProgress) => held.note(at) }
       checkEpoch(held.lease)
       const doWork = async (): Promise<void> => endIfOpen(team, guard, await doJob(team, work))
-      // A close ends what waits for its turn; the next opening goes on with it.
+      // A close ends waiting jobs. The next opening continues them.
       await lifecycle.untilClosed((closing) => this.#turns.run(team.teamId, doWork, closing))
     } catch (failure) {
       outcome = await this.#fail(team, guard, held, failure)
@@ -216,7 +218,7 @@ export class JobRunner {
     held: HeldLease,
     failure: unknown,
   ): Promise<JobOutcome> {
-    if (failure instanceof LeaseLost) return 'left' // Another engine goes on, or the job has ended.
+    if (failure instanceof LeaseLost) return 'left' // Another engine continues, or the job has ended.
     if (isPassing(failure) && held.lease.epoch < EPOCHS_MAX) {
       await held.giveBack()
       return 'left'
@@ -236,7 +238,7 @@ export class JobRunner {
     if (bytes === null || decodeJob(bytes).state.name !== 'running') await this.#forget(team, job)
   }
 
-  /** Deletes the rows of a job that has ended, then takes it off the list of open ones. */
+  /** Deletes the rows of an ended job, then takes it off the list of open jobs. */
   async #forget(team: TeamContext, job: JobKey): Promise<void> {
     if (!(await dropOwnRows(team, job))) return // The next look tries again.
     await this.#context.kv.partition('').commit({ deletes: [openJobKey(job, team.teamId)] })
@@ -253,7 +255,7 @@ export class JobRunner {
       try {
         seen.set(id, await this.#lookAt(this.#teamOf(teamId), job))
       } catch (failure) {
-        this.#context.background.report('jobs', failure) // The others are looked at all the same.
+        this.#context.background.report('jobs', failure) // The search continues with the other teams.
       }
     }
     this.#seen = seen
@@ -269,7 +271,7 @@ export class JobRunner {
     const seen = isSame ? before : { bytes: lease, since: now }
     const record = bytes === null ? null : decodeJob(bytes)
     if (bytes === null || record === null) {
-      // Nobody else can be about to make the job of an entry, and those that are started here are not looked at.
+      // No other engine can be creating the job of this entry, and jobs started here were skipped.
       const isNever = !this.#context.kv.shared || now - seen.since >= DANGLING_MS
       if (isNever) await this.#forget(team, job)
     } else if (record.state.name !== 'running') {
@@ -280,15 +282,15 @@ export class JobRunner {
     return seen
   }
 
-  /** An import is left to a process that fetches URLs. */
+  /** Imports are left to processes that fetch URLs. */
   #canDo({ kind }: JobRecord): boolean {
     return kind !== 'import' || this.#context.options.sources !== undefined
   }
 
-  /** Whether nobody works on a job any more whose lease has not changed for so many milliseconds. */
+  /** Whether a job is abandoned: its lease has not changed for `unchangedMs`. */
   #isLeft(lease: Bytes | null, unchangedMs: number): boolean {
     const { kv, options } = this.#context
-    if (lease === null || !kv.shared) return true // Nobody else has this store open.
+    if (lease === null || !kv.shared) return true // No other process has this store open.
     const { owner } = decodeLease(lease)
     if (sameBytes(owner, NO_OWNER) || sameBytes(owner, this.#owner)) return true
     return unchangedMs >= options.jobLeaseMs
@@ -312,8 +314,8 @@ export class JobRunner {
 }
 
 /**
- * Whether another job may be open. A team leaves at least as much room as it takes, and in it so does a key that is
- * limited to tables.
+ * Whether another job may be open. A team leaves at least as much room as it takes; so does, within a team, a key
+ * that is limited to tables.
  */
 export function hasRoom(open: readonly HeldJob[], { teamId, holder }: HeldJob): boolean {
   const ofTeam = open.filter((job) => job.teamId === teamId)
@@ -336,7 +338,7 @@ function checkEpoch({ epoch }: JobLease): void {
   )
 }
 
-/** Ends a job whose work is done, if the work has not ended it. */
+/** Ends a job whose work is done, unless the work has ended it. */
 async function endIfOpen(team: TeamContext, guard: JobGuard, result: JobResult): Promise<void> {
   const bytes = await team.partition.read((view) => view.get(jobKey(guard.job)))
   if (bytes === null || decodeJob(bytes).state.name !== 'running') return

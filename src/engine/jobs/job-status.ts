@@ -1,4 +1,4 @@
-// Jobs as callers see them, from their records.
+// The jobs of a team for callers, from their records.
 import {
   decodeJob,
   decodeResult,
@@ -16,11 +16,11 @@ import { findReceipt } from '../table/receipts.js'
 import type { JobEntry, JobProgress, JobStatus, JobsOptions } from '../types/job-types.js'
 import type { Receipt } from '../types/receipt-types.js'
 
-/** The records of a job, as one view has them. */
+/** The records of a job, in one view. */
 export type FoundJob = Readonly<{
   record: JobRecord
   runs: readonly ResultRun[]
-  /** Of the version that the job made; null: none was asked for, or it is not kept any more. */
+  /** The receipt of the version that the job made; null: not requested, or already deleted. */
   receipt: Receipt | null
 }>
 
@@ -74,7 +74,7 @@ function toEntry(job: JobKey, { kind, table, createdAt, note, state }: JobRecord
   return { id, kind, tableId, status: state.name, createdAt, note }
 }
 
-/** The jobs of a team, the newest last. Of those that are not asked for, no more are kept at a time than come at once. */
+/** The jobs of a team, newest last. Memory is bounded: of the jobs that are not asked for, only one batch is held. */
 export function listJobs(
   { lifecycle, partition }: TeamContext,
   { newest = Number.POSITIVE_INFINITY, tables, notes = true }: JobsOptions,

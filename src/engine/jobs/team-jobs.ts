@@ -32,12 +32,12 @@ import { findJob, listJobs, toStatus } from './job-status.js'
 
 const NOTE_CHARS_MAX = 65_536
 
-/** What the records of a job take besides its note, about. */
+/** Approximate size of the records of a job besides its note, in bytes. */
 const JOB_BYTES = 256
 
 const REQUESTS = ['create', 'overwrite', 'import', 'note']
 
-/** A job that is not ended by this engine is looked at so often. */
+/** How often to check a job that another engine works on. */
 const POLL_MS = 200
 const WAIT_MS_DEFAULT = 60_000
 const WAIT_MS_MAX = 2 ** 31 - 1
@@ -84,7 +84,7 @@ export class TeamJobs {
     return listJobs(this.#team, options)
   }
 
-  /** Checks a request as the operation itself does, and makes its rows durable. */
+  /** Checks a request as the operation itself does, and stores its rows. */
   #check(given: JobRequest, job: JobKey): Promise<Checked> {
     const kinds = (['create', 'overwrite', 'import'] as const).filter(
       (kind) => given[kind] !== undefined,
@@ -122,7 +122,7 @@ export class TeamJobs {
     const tableId = checkText('tableId', given.tableId)
     const table = tableKeyOf(tableId)
     await this.#team.partition.read((view) => readHead(this.#team, view, table, tableId))
-    // A malformed schema is refused now; invalid columns are refused later, in the order of checks.
+    // A malformed schema is refused now. Invalid columns are refused later, in the order of checks.
     if (readSchema !== undefined) deferred(readSchema)
     const { schema } = given
     const place = { team: this.#team, table, tableId }
@@ -143,7 +143,7 @@ export class TeamJobs {
     const checked = checkImport('import', given, names)
     const { fromUrl, name, format, onSchemaError, receipt, by } = checked
     const said = Object.fromEntries(names.map((option) => [option, Reflect.get(given, option)]))
-    fetchOf(this.#team.options) // Refuses what only fails here.
+    fetchOf(this.#team.options) // Refuses an import in a process without `sources`.
     const request = {
       fromUrl,
       onSchemaError,
@@ -156,7 +156,7 @@ export class TeamJobs {
     return { kind: 'import', table: newUuid(this.#team.options.random.bytes(16)), request }
   }
 
-  /** The stash with the rows: a caller's, or one that is made of them now. */
+  /** The stash with the rows: a caller's, or one made of them now. */
   async #stashOf(
     rows: RowsInput | Stash,
     job: JobKey,

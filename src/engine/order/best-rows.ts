@@ -1,9 +1,9 @@
-// The first rows of an order, of the rows that a walk offers: as many as are wanted, or as the memory holds.
+// The first rows of an order, among the rows that a walk offers: as many as are wanted, or as memory holds.
 //
 // Invariants:
-// - What is held is exactly the first rows of those that were offered and are behind `floor`: a row that is not held is
-//   behind all of them.
-// - Rows of equal keys are in the order of their positions, so no two rows have one place.
+// - The held rows are exactly the first of the offered rows after `floor`. A row that is not held comes after all of
+//   them.
+// - Rows with equal keys are in the order of their positions, so no two rows have the same place.
 import { sortSteps } from '../../base/sort-steps.js'
 import { ITEM_WORK, type Steps } from '../../base/time-slices.js'
 import type { FoundRows } from '../find/find-walk.js'
@@ -13,16 +13,16 @@ import type { SortColumn } from './order-by.js'
 import { KeyBytes, SortKeys } from './sort-keys.js'
 
 /**
- * What one sort holds, at most: rows, and bytes of their keys. With the arrays beside them, and twice the keys while
- * rows are dropped, about 64 MiB. One row is held whatever its key takes.
+ * The limits of one sort: rows, and bytes of their keys. With the arrays beside them, and two copies of the keys
+ * while rows are dropped, about 64 MiB. At least one row is held, however long its key.
  */
 export const HELD_ROWS_MAX = 1_048_576
 export const HELD_KEY_BYTES_MAX = 16 * 1024 * 1024
 
-/** Slots of an extent: the position of a row as one number. */
+/** Slots per extent, for a position as one number. */
 const SLOTS = 65_536
 
-/** Rows beyond those that are wanted, after which the last ones are dropped. */
+/** Rows beyond twice the wanted ones at which the last ones are dropped. */
 const SPARE_ROWS = 8_192
 
 /** Rows that are copied in one step. */
@@ -31,7 +31,7 @@ const COPIES_AT_ONCE = 1_024
 /** Bytes of a key that are compared as one number. */
 const PREFIX_BYTES = 6
 
-/** Memory of a text beside its UTF-16 units, in bytes, estimated. */
+/** Estimated memory of a text besides its UTF-16 units, in bytes. */
 const TEXT_BYTES = 32
 
 export class BestRows implements FoundRows {
@@ -40,19 +40,19 @@ export class BestRows implements FoundRows {
   isFull = false
   readonly #keys: SortKeys
   readonly #rowsMax: number
-  /** Groups of bytes in a key: one more than texts beside it. */
+  /** Groups of bytes in a key: one more than texts with a locale. */
   readonly #groups: number
   #held: Held
-  /** Rows of `#held` that were held before this pass: 1, the last one of the pass before, or 0. */
+  /** Rows of `#held` from before this pass: 1, the last row of the previous pass, or 0. */
   readonly #base: number
-  /** The rows in their order, after the last ones were offered. */
+  /** The rows in order, as of the last sort. */
   #order: Uint32Array = new Uint32Array(0)
-  /** The last row that is held, after others were dropped behind it. */
+  /** The last held row, after rows behind it were dropped; -1: none were dropped. */
   #last = -1
 
   /**
-   * @param rowsMax - Rows that are wanted, at most.
-   * @param before - Only rows behind all of its rows are held, which have been sorted.
+   * @param rowsMax - Most rows that are wanted.
+   * @param before - The sorted rows of the previous pass: only rows after all of them are held.
    */
   constructor(columns: readonly SortColumn[], rowsMax: number, before?: BestRows) {
     this.#keys = new SortKeys(columns)
@@ -63,17 +63,17 @@ export class BestRows implements FoundRows {
     if (before !== undefined) this.#held.copy(before.#held, before.#order.at(-1) ?? 0)
   }
 
-  /** How many rows are held. */
+  /** The number of held rows. */
   get count(): number {
     return this.#held.count - this.#base
   }
 
-  /** The positions of the rows, once all of them are sorted, each as one number: see `positionOf`. */
+  /** The positions of the sorted rows, each as one number; see `positionOf`. */
   positions(): Float64Array {
     return Float64Array.from(this.#order, (row) => this.#held.positions[row] ?? 0)
   }
 
-  /** Whether rows have been dropped, as others are before them. */
+  /** Whether rows have been dropped because enough others come before them. */
   get isCut(): boolean {
     return this.#last >= 0
   }
@@ -108,7 +108,7 @@ export class BestRows implements FoundRows {
     return this.count >= Math.min(HELD_ROWS_MAX, 2 * this.#rowsMax + SPARE_ROWS)
   }
 
-  /** Sorts the rows; drops the last ones if it is full. */
+  /** Sorts the rows, and drops the last ones if memory is full. */
   *sort(): Steps<void> {
     const base = this.#base
     const order = new Uint32Array(this.count).map((_, at) => at + base)
@@ -148,12 +148,12 @@ export class BestRows implements FoundRows {
   }
 }
 
-/** Where a row is whose position is one number. */
+/** The position in a number. */
 export function positionOf(place: number): Readonly<{ extent: number; slot: number }> {
   return { extent: Math.floor(place / SLOTS), slot: place % SLOTS }
 }
 
-/** Rows with their keys. */
+/** Rows and their keys. */
 class Held {
   count = 0
   readonly keys = new KeyBytes()
@@ -172,7 +172,7 @@ class Held {
     this.#ends = new Uint32Array(64 * groups)
   }
 
-  /** Adds the row whose key was put last. @returns its number. */
+  /** Adds the row of the last key. @returns its number */
   add(position: number, { groupEnds, texts }: Pick<SortKeys, 'groupEnds' | 'texts'>): number {
     const row = this.count++
     if (row >= this.positions.length) this.#grow()
@@ -198,7 +198,7 @@ class Held {
     }
   }
 
-  /** Whether bytes that were put behind the keys are greater than those of the key of a row. They are taken away then. */
+  /** Whether the bytes after the last key are greater than the first bytes of a row's key. Removes these bytes. */
   isBehind(row: number): boolean {
     const { bytes, length } = this.keys
     const start = this.#startOf(this.count)
@@ -234,7 +234,7 @@ class Held {
     return end - at - (otherEnd - other)
   }
 
-  /** Adds a row of others. */
+  /** Adds a row of another set. */
   copy(from: Held, row: number): void {
     const start = from.#startOf(row)
     const shift = this.keys.length - start
@@ -253,7 +253,7 @@ class Held {
     return row === 0 ? 0 : (this.#ends[row * this.#groups - 1] ?? 0)
   }
 
-  /** Of the first group only: a text comes before the bytes behind it. */
+  /** The first bytes of the first group as a number: a text with a locale is compared before later groups. */
   #prefixOf(row: number): number {
     const { bytes } = this.keys
     const start = this.#startOf(row)

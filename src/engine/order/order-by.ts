@@ -1,4 +1,4 @@
-// Checks the order that a caller asks for against a schema.
+// Checks the order that a caller requests against a schema.
 import { dataError } from '../../base/data-error.js'
 import { shown } from '../../base/options.js'
 import type { StoreError } from '../../base/store-error.js'
@@ -8,13 +8,13 @@ import type { Comparison } from '../find/condition.js'
 import { comparisonOf } from '../find/where.js'
 import type { OrderBy } from '../types/find-types.js'
 
-/** A column that rows are sorted by. */
+/** A column to sort by. */
 export type SortColumn = Readonly<{
   id: string
   comparison: Exclude<Comparison, 'duration'>
   isDescending: boolean
   ignoresCase: boolean
-  /** null: texts are in the order of their code points. */
+  /** null: texts are ordered by code points. */
   collator: Intl.Collator | null
 }>
 

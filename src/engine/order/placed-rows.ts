@@ -1,5 +1,5 @@
-// Rows by their places, in the order of a list. They are looked up in the order of the table, so that a frame with
-// several of them is read for the first and kept by the second.
+// Reads rows by their positions, in the order of a list. They are looked up in the order of the table, so that of
+// several rows in a frame the first reads the frame and the second caches it.
 import type { Generation } from '../../format/records.js'
 import type { KvView } from '../../kv/kv.js'
 import { type Extent, ExtentWalk } from '../caches/extents.js'
@@ -8,14 +8,14 @@ import type { RowExtent } from '../read/page-writer.js'
 import { findRowAt } from '../read/row-lookup.js'
 import { positionOf } from './best-rows.js'
 
-/** Texts that are held, in UTF-16 units, about: rows behind are not read; they are asked for again. */
+/** Most texts that are held, in UTF-16 units, approximately. Later rows are not read, and must be requested again. */
 const TEXT_MAX = 2 * 1024 * 1024
 
-/** A row as it reads now. */
+/** A row as served now. */
 export type PlacedRow = Readonly<{ extent: RowExtent; slot: number; text: string }>
 
 /**
- * The first rows of some places, or all; null for one that is not there any more.
+ * The first rows of some positions, or all; null for a row that no longer exists.
  * @throws {StoreError} DATA_CORRUPT
  */
 export async function readPlaces(

@@ -1,7 +1,7 @@
-// What rows are sorted by, as bytes whose order is that of the rows: first the values of the first column, and so on.
+// Sort keys: bytes in the order of the rows, with the values of the first column first, and so on.
 //
-// Each value has a byte in front, so that empty cells are last in either direction. The bytes of a value are inverted if
-// its column is descending. A text with a locale has no such bytes: it is kept beside them, and ends a group of them.
+// A byte precedes each value, so that empty cells are last in either direction. The bytes of a value are inverted if
+// its column is descending. A text with a locale has no such bytes: it is held beside them, and ends a group of them.
 import { LOWER_T, QUOTE } from '../../base/ascii.js'
 import { type Bytes, putUint32, utf8 } from '../../base/bytes.js'
 import { foldCase } from '../../base/fold-case.js'
@@ -11,17 +11,17 @@ import { MomentReader } from '../../schema/moments.js'
 import { TestedRow, TextCell } from '../find/tested-cells.js'
 import type { SortColumn } from './order-by.js'
 
-/** In front of a value, of one that is none of its kind, and in place of one. */
+/** The byte before a value, and the byte before or instead of a cell without one of its kind. */
 const VALUE = 1
 const OTHER = 2
 const EMPTY = 0xff
 
-/** Behind a value of any length, whose bytes are greater. */
+/** The byte after a value of any length, whose own bytes are greater. */
 const END = 0
 
 const FIRST_BYTES = 1024
 
-/** Keys of rows, one behind the other. */
+/** Keys of rows, one after the other. */
 export class KeyBytes {
   bytes: Bytes = new Uint8Array(FIRST_BYTES)
   length = 0
@@ -39,14 +39,14 @@ export class KeyBytes {
     this.bytes[this.length++] = byte
   }
 
-  /** Bytes that are no greater than 254, each as the next one. */
+  /** Puts bytes of at most 254, each incremented by one. */
   putText(bytes: Bytes, from: number, to: number): void {
     this.reserve(to - from + 1)
     for (let at = from; at < to; at++) this.bytes[this.length++] = (bytes[at] ?? 0) + 1
     this.bytes[this.length++] = END
   }
 
-  /** As `putText`, of ASCII in lower case. @returns false: the text is not ASCII, and nothing was put. */
+  /** Puts ASCII text in lower case; see `putText`. @returns false: the text is not ASCII, and nothing was put */
   putLowerAscii(bytes: Bytes, from: number, to: number): boolean {
     this.reserve(to - from + 1)
     let { length } = this
@@ -60,7 +60,7 @@ export class KeyBytes {
     return true
   }
 
-  /** A double that is not NaN; both zeros are one. */
+  /** Puts a double that is not NaN. Both zeros are equal. */
   putDouble(value: number): void {
     this.reserve(8)
     this.#view.setFloat64(0, value + 0)
@@ -86,9 +86,9 @@ export class KeyBytes {
 export class SortKeys {
   /** Columns with a locale. */
   readonly collated: readonly SortColumn[]
-  /** By column with a locale: the text of the row that was put last; undefined: there is none. */
+  /** By column with a locale: the text of the last row; undefined: there is none. */
   readonly texts: (string | undefined)[]
-  /** Behind each group of bytes of the row that was put last but the last one. */
+  /** The ends of the groups of bytes of the last row, except the last group. */
   readonly groupEnds: number[] = []
   readonly #row: TestedRow
   readonly #puts: readonly ((to: KeyBytes) => void)[]
@@ -102,14 +102,17 @@ export class SortKeys {
     this.#puts = columns.map((column, index) => this.#putOf(column, index))
   }
 
-  /** Puts the bytes of the first column of the row with the text from `from` to `to`. @throws {StoreError} DATA_CORRUPT */
+  /**
+   * Puts the bytes of the first column of the row with the text from `from` to `to`.
+   * @throws {StoreError} DATA_CORRUPT
+   */
   putFirst(keys: KeyBytes, bytes: Bytes, from: number, to: number): void {
     this.#row.read(bytes, from, to)
     if (this.collated.length > 0) this.groupEnds.length = 0
     this.#puts[0]?.(keys)
   }
 
-  /** Puts the other columns behind. */
+  /** Puts the other columns after the first. */
   putOthers(keys: KeyBytes): void {
     for (let column = 1; column < this.#puts.length; column++) this.#puts[column]?.(keys)
   }
@@ -134,7 +137,7 @@ export class SortKeys {
     }
   }
 
-  /** Puts a value. The result is false if the token is none of its kind. */
+  /** Puts a value. Its result is false if the token is not of its kind. */
   #valueOf(
     column: SortColumn,
     index: number,
@@ -184,10 +187,10 @@ export class SortKeys {
   }
 }
 
-/** Between the numbers that are less than the shortest one with the same double, and those that are greater. */
+/** Numbers with one double: the shortest of them is between those that are less and those that are greater. */
 const SHORTEST = 2
 
-/** The nearest double, and for the few numbers that are not the shortest one with it, their digits. */
+/** Puts the nearest double and, for the few numbers that are not its shortest spelling, their digits. */
 function putNumber(
   keys: KeyBytes,
   number: DecimalReader,

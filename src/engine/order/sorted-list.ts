@@ -1,9 +1,9 @@
-// Makes the list of the rows of one version in an order, in passes over their stored bytes.
+// Makes the sorted list of the rows of one version, in passes over their stored bytes.
 //
 // Invariants:
-// - All passes read one view, so whatever is committed meanwhile, the order is that of one version.
-// - The memory does not grow with the table, but for the list: a pass holds what `BestRows` does, and the next one
-//   takes the rows behind.
+// - All passes read one view, so the order is that of one version, whatever is committed meanwhile.
+// - Apart from the list, memory does not grow with the table: a pass holds what `BestRows` holds, and the next pass
+//   takes the rows after these.
 import { dataError } from '../../base/data-error.js'
 import type { IndexedSchema } from '../caches/schema-cache.js'
 import type { SortedList } from '../caches/sorted-lists.js'
@@ -16,13 +16,13 @@ import type { FindBounds } from '../types/find-types.js'
 import { BestRows } from './best-rows.js'
 import { parseOrderBy, type SortColumn } from './order-by.js'
 
-/** Passes of one list, at most: as many as keys of half a gigabyte take. */
+/** Most passes of one list: enough for half a gigabyte of keys. */
 const PASSES_MAX = 64
 
-/** Work with a row beside its bytes, as that of so many bytes. */
+/** The work on a row besides its bytes, in bytes. */
 const ROW_WORK = 32
 
-/** What is sorted. */
+/** What to sort. */
 export type Sorted = Readonly<{
   where?: FindBounds['where']
   search?: FindBounds['search']
@@ -31,8 +31,8 @@ export type Sorted = Readonly<{
 }>
 
 /**
- * @param rows - First rows of the order that are wanted: all if there are more than fit, and fewer if their keys are
- *   long. Infinity: all rows.
+ * @param rows - The first rows of the order that are wanted. May return all if there are more than fit, and fewer if
+ *   their keys are long. Infinity: all rows.
  * @param rowsMax - More rows are not sorted.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */

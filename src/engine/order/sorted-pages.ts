@@ -1,10 +1,10 @@
-// Pages of rows in an order, and pages with the number of rows that match.
+// Pages of rows in an order, and pages with the number of matching rows.
 //
 // Invariants:
-// - The order is that of one version, whatever is written meanwhile: the list of its rows is made in one view. A
-//   continuation goes on in the same list, kept or made again, so no row is seen twice.
-// - Of a first page the rows are read in the view in which the list was made, or found to be of its version.
-// - Two lists are made at a time, and one for a team: a list takes memory and a view.
+// - The order is that of one version, whatever is written meanwhile: one view makes the list of its rows. A
+//   continuation refers to the same list, cached or made again, so no row appears twice.
+// - The rows of a first page are read in the view in which the list was made, or found to be of its version.
+// - Two lists are made at a time, one per team, because a list needs memory and a view.
 import { NO_BYTES, sameBytes, toBase64Url, toHex, utf8 } from '../../base/bytes.js'
 import { invariant } from '../../base/invariant.js'
 import { sha256Now } from '../../base/platform.js'
@@ -47,27 +47,27 @@ import { parseOrderBy } from './order-by.js'
 import { readPlaces } from './placed-rows.js'
 import { makeList } from './sorted-list.js'
 
-/** Rows of an order that are found without a list of all. */
+/** Most rows of an order that are found without a list of all. */
 const TOP_ROWS_MAX = 10_000
 
-/** Rows that are found at least, for the pages that follow. */
+/** Rows that are found at least, for later pages. */
 const TOP_ROWS_MIN = 1_000
 
-/** Rows that a page looks for, at most: many of a list may have been deleted since. */
+/** Most rows that a page looks up: many rows of a list may have been deleted since. */
 const LOOKED_ROWS_MAX = 10_000
 
-/** Rows that are read before the first of them goes out. */
+/** Rows that are read before the first of them is returned. */
 const ROWS_AT_ONCE = 2_048
 
-/** A list that a scan holds, so that it is made once. */
+/** A list that a scan holds, so that it is made only once. */
 export type HeldList = { list?: SortedList; readonly rows: number }
 
 export type SortedRequest = FindRequest &
   Readonly<{
     total?: boolean | undefined
-    /** Of a scan: the list goes into it. */
+    /** For a scan: receives the list. */
     held?: HeldList
-    /** Of an export: what the bytes of the page are, which has an order then. */
+    /** For an export: the form of the page's bytes, which are then ordered. */
     form?: PieceTarget['form']
   }>
 
@@ -82,14 +82,14 @@ type Asked = Readonly<{
   limit: number
 }>
 
-/** A page in an order, or with the number of rows that match, or both. */
+/** A page in an order, or with the number of matching rows, or both. */
 export async function sortedPage(place: TablePlace, request: SortedRequest): Promise<CountedPage> {
   const { team } = place
   if (request.total !== undefined) checkFlag('total', request.total)
   const asked = checkSorted(place, request)
   const known = await serve(place, asked, false)
   if (known !== null) return known
-  // Who waits for memory here would wait for those who wait for this sort.
+  // Waiting for memory here would wait for callers that wait for this sort.
   const made = () => serve(place, { ...asked, request: { ...request, reserve: undefined } }, true)
   const page = await team.sorts.run(team.teamId, made, request.signal).catch((failure) => {
     checkNotAborted('sort', request.signal) // The wait ends with the reason of the signal.
@@ -99,7 +99,7 @@ export async function sortedPage(place: TablePlace, request: SortedRequest): Pro
   return page
 }
 
-/** The version of a page that `sortedPage` would read: its request is checked, and no row is read. */
+/** The version of a page that `sortedPage` would read. Checks the request, and reads no row. */
 export function sortedVersion(place: TablePlace, request: SortedRequest): Promise<number> {
   const asked = checkSorted(place, request)
   return place.team.partition.read(async (view) => {
@@ -118,7 +118,7 @@ function checkSorted(place: TablePlace, request: SortedRequest): Asked {
   return { request, hash, token, rank: token?.rank ?? request.from ?? 0, limit }
 }
 
-/** The same text for the same condition and order. */
+/** A text that is the same for the same condition and order. */
 function queryText({
   where,
   search,
@@ -168,7 +168,7 @@ function serve(place: TablePlace, asked: Asked, makes: boolean): Promise<Counted
   })
 }
 
-/** The generation that the rows of a page are of, as it is now. */
+/** The current record of the generation of a page's rows. */
 async function findUsed(
   place: TablePlace,
   view: KvView,
@@ -245,7 +245,7 @@ function toListGone(failure: unknown, version: number): unknown {
   return continuationInvalid(`${gone}: ${remedy}`)
 }
 
-/** The rows of a page as they are in a view: those of the list that are still there. */
+/** The rows of a page in a view: the rows of the list that still exist. */
 async function readRanks(
   place: TablePlace,
   view: KvView,

@@ -1,4 +1,4 @@
-// Rows in an order, of one generation: the list is made once and held, the rows are read page after page.
+// Scans the rows of one generation in an order: the list is made once and held, the rows are read page after page.
 import { checkNotAborted } from '../../base/signals.js'
 import { checkScan } from '../arguments/find-arguments.js'
 import type { TablePlace } from '../context/store-context.js'
@@ -10,10 +10,10 @@ import type { RowWithId } from '../types/read-types.js'
 import type { PageBytes } from '../types/store-types.js'
 import { type HeldList, type SortedRequest, sortedPage } from './sorted-pages.js'
 
-/** Rows that are read at once. Each page may touch all of a table. */
+/** Rows that are read together. Each page may touch the whole table. */
 const SCAN_ROWS = 10_000
 
-/** As `scanRows`, in the order of `orderBy`. */
+/** Scans rows in the order of `orderBy`; see `scanRows`. */
 export async function* scanSorted(
   run: RunOnTable,
   options: ScanOptions,
@@ -29,7 +29,7 @@ export async function* scanSorted(
   }
 }
 
-/** @param pinned - The nonce of a generation that is kept meanwhile. */
+/** @param pinned - The nonce of a generation that is pinned meanwhile. */
 export async function* sortedPages(
   run: RunOnTable,
   {

@@ -1,12 +1,12 @@
 /** Lookups in a cache since the store was opened. */
 export type CacheLookups = Readonly<{ name: string; hits: number; misses: number }>
 
-/** A class of a histogram: how many were at most `max` and more than the `max` before it. */
+/** A class of a histogram: the number of values that are at most `max` and greater than the previous `max`. */
 export type SizeClass = Readonly<{ max: number; count: number }>
 
-/** Bytes that are in use, by what they belong to. */
+/** Bytes in use, by what they belong to. */
 export type BytesHeld = Readonly<{
-  /** Segments of tables, with overwritten rows that are still kept. */
+  /** Segments of tables, including overwritten rows that are still kept. */
   rows: number
   /** Segments of stashes that belong to no table. */
   stashes: number
@@ -16,7 +16,7 @@ export type BytesHeld = Readonly<{
   uploads: number
 }>
 
-/** What a store does beside its calls, and its backups. */
+/** The work of a store besides its calls, and its backups. */
 export type MaintenanceKind = 'garbageCollection' | 'compaction' | 'recompression' | 'backup'
 
 /**
@@ -24,13 +24,13 @@ export type MaintenanceKind = 'garbageCollection' | 'compaction' | 'recompressio
  * `jobsRunning` and `bytesHeld` only grow.
  */
 export type StoreActivity = Readonly<{
-  /** Rows that were read from inputs, also by checks and by operations that failed later, and updated rows. */
+  /** Rows read from inputs, including those of checks and of operations that failed later, and updated rows. */
   rowsIn: number
   /** Rows in pages, scans and single reads. */
   rowsOut: number
   /** Commits to the key-value store; 0 if it does not report its groups. */
   commits: number
-  /** Time that writing groups of commits took, in milliseconds. */
+  /** Time spent on writing groups of commits, in milliseconds. */
   commitMs: number
   /** Groups of commits by their number of commits. The `max` of the last class is infinite. */
   groupSizes: readonly SizeClass[]
@@ -38,29 +38,29 @@ export type StoreActivity = Readonly<{
   compactions: number
   /** Segments that were compressed after some time. */
   recompressed: number
-  /** Garbage collections that ended, those of files included. */
+  /** Garbage collections that ended, including those of files. */
   collections: number
   /** What garbage collections deleted, by kind. */
   collected: Readonly<
     Record<'objects' | 'stashes' | 'generations' | 'files' | 'uploads' | 'jobs', number>
   >
   /**
-   * When the last garbage collection ended, the last look for rows to compact or to recompress, and the last whole
-   * backup, in milliseconds since 1970. Absent: none has ended in this process since it opened the store.
+   * When each ended last, in milliseconds since 1970: the garbage collection, the search for rows to compact or
+   * segments to recompress, and the complete backup. Absent: none has ended since this process opened the store.
    */
   endedAt: Readonly<Partial<Record<MaintenanceKind, number>>>
-  /** Jobs that this process works on now, or that wait for their turn here. */
+  /** Jobs that this process works on now, including those that wait for their turn here. */
   jobsRunning: number
-  /** Bytes that were written, by kind: records of the key-value store, segments of rows, and files. */
+  /** Bytes written, by kind: records of the key-value store, segments of rows, and files. */
   bytesWritten: Readonly<{ records: number; segments: number; files: number }>
-  /** Bytes of segments that were read for pages and single reads. */
+  /** Bytes of segments read for pages and single reads. */
   segmentBytesRead: number
-  /** Segments that searches left unread, as what they know of their values says that no row matches. */
+  /** Segments that searches skipped, because their value ranges and filters exclude every match. */
   segmentsSkipped: number
   /**
-   * Bytes that records named when the last garbage collection counted them, as they are stored: compressed, and without
-   * the records of the key-value store. Each object counts once. undefined: no garbage collection has ended yet, or
-   * another process that shares the store counts them.
+   * Stored bytes that records named at the last garbage collection: compressed, and without the records of the
+   * key-value store. Each object counts once. undefined: no garbage collection has ended yet, or another process that
+   * shares the store counts them.
    */
   bytesHeld: BytesHeld | undefined
   /** All caches; `records` only if the key-value store counts its lookups. */

@@ -7,7 +7,7 @@ export type BackupOptions = Readonly<{
    * are backed up in another way; a restore then needs their location. Default: `include`.
    */
   files?: 'include' | 'reference'
-  /** Aborts the backup, which fails with ABORTED; its bytes cannot be restored. Default: none. */
+  /** Aborts the backup, which fails with ABORTED. Its bytes cannot be restored. Default: none. */
   signal?: AbortSignal
 }>
 
@@ -22,8 +22,8 @@ export type RestoreResult = Readonly<{
   /** Bytes of the objects. */
   bytes: number
   /**
-   * Stashes that can no longer be used, as chunks may have been put after the backup: delete them, and put their chunks
-   * again. Jobs that began with them before the backup go on.
+   * Stashes that can no longer be used, because chunks may have been put after the backup: delete them, and put their
+   * chunks again. Jobs that began with them before the backup continue.
    */
   unusableStashes: readonly Readonly<{ teamId: string; stashId: string }>[]
 }>

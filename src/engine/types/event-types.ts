@@ -2,22 +2,22 @@
 // key or a secret.
 import type { StoreErrorCode } from '../../base/store-error.js'
 
-/** A look for segments to compress ended, and found some. */
+/** A search for segments to compress ended, and found some. */
 export type RecompressionEvent = Readonly<{
-  /** Which event it is. */
+  /** The kind of the event. */
   name: 'recompression'
   /** How many segments were compressed. */
   segments: number
-  /** Their bytes together, as they were. */
+  /** Their total size before, in bytes. */
   bytesBefore: number
-  /** Their bytes together, compressed. */
+  /** Their total size after, in bytes. */
   bytesAfter: number
-  /** How long it took, in milliseconds. */
+  /** Duration, in milliseconds. */
   ms: number
 }>
 
 /**
- * Something that a store did. `ms` is how long it took, in milliseconds, up to the event.
+ * An action of a store. `ms` is its duration up to the event, in milliseconds.
  *
  * - `commit`: a group of commits was written to the key-value store, in one batch with one sync. `commits` is the number
  *   of commits in it, `records` and `bytes` what was put and deleted.
@@ -50,9 +50,9 @@ export type StoreStatus =
 /** Options of `maintain`. */
 export type MaintainOptions = Readonly<{
   /**
-   * Ends the call with ABORTED before the next step: a commit, a query of 1,000 records at most, a segment that is read
-   * or written, 1,000 objects that are deleted. What was done before stays done, and the next garbage collection does
-   * the rest. If another call or the background waits for the same run, the run continues for them. Default: none.
+   * Ends the call with ABORTED before the next step: a commit, a query of 1,000 records at most, the read or write of
+   * a segment, the deletion of 1,000 objects. Completed work stays done, and the next garbage collection continues.
+   * If another call or the background waits for the same run, the run continues for them. Default: none.
    */
   signal?: AbortSignal | undefined
 }>

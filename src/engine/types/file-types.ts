@@ -43,7 +43,7 @@ export interface OpenFile extends StoredFile {
    */
   stream(range?: ByteRange): AsyncIterable<Uint8Array>
   /**
-   * As `stream`, as a web stream.
+   * The same as a web stream.
    * @throws {StoreError} as `stream`
    */
   readable(range?: ByteRange): ReadableStream<Uint8Array>
@@ -52,7 +52,7 @@ export interface OpenFile extends StoredFile {
 /** A file as `files.list` lists it. */
 export type FileEntry = StoredFile &
   Readonly<{
-    /** Until then it is kept even if no row contains its URL, in milliseconds since 1970 UTC. */
+    /** The file is kept until then, even if no row contains its URL. In milliseconds since 1970 UTC. */
     keptUntil: number
   }>
 
@@ -66,7 +66,7 @@ export type FilesPageRequest = Readonly<{
 
 /** A page of the files of a team. */
 export type FilesPage = Readonly<{
-  /** In the order of their IDs, which says nothing about their age. */
+  /** Ordered by ID, which says nothing about their age. */
   files: readonly FileEntry[]
   /** Present if more files follow. */
   continuation?: string
@@ -82,7 +82,7 @@ export type UploadEntry = Readonly<{
   fileName: string
   /** The media type of its file. */
   contentType: string
-  /** The bytes that were received; null: none yet. */
+  /** Received bytes; null: none yet. */
   bytes: number | null
   /** Milliseconds since 1970 UTC. */
   createdAt: number
@@ -92,7 +92,7 @@ export type UploadEntry = Readonly<{
 
 /** The name and type of a new file. */
 export type FileDetails = Readonly<{
-  /** 1 to 255 characters; cleaned before it is kept. */
+  /** 1 to 255 characters. It is cleaned before it is stored. */
   fileName: string
   /** A media type, with or without parameters. */
   contentType: string
@@ -181,7 +181,7 @@ export interface Files {
    */
   get(idOrUrl: string): Promise<OpenFile | null>
   /**
-   * As `get`, without access to the bytes.
+   * The description of a file by its ID or URL, without access to the bytes; null if there is none.
    * @throws {StoreError} as `get`
    * @example
    * const { id } = await team.files.put('hello', { fileName: 'hello.txt', contentType: 'text/plain' })
@@ -198,7 +198,7 @@ export interface Files {
    */
   list(request?: FilesPageRequest): Promise<FilesPage>
   /**
-   * The open uploads, the newest first, at most 1,000.
+   * The open uploads, newest first, at most 1,000.
    * @throws {StoreError} as every call: see `Store`
    * @example
    * await team.files.createUpload({ fileName: 'cat.png', contentType: 'image/png' })
@@ -207,7 +207,7 @@ export interface Files {
   uploads(): Promise<readonly UploadEntry[]>
   /**
    * Deletes a file, even if rows contain its URL.
-   * @returns Whether there was such a file.
+   * @returns whether there was such a file.
    * @throws {StoreError} as every call: see `Store`; REQUEST_VALIDATION_ERROR for what is no text
    * @example
    * const { id } = await team.files.put('hello', { fileName: 'hello.txt', contentType: 'text/plain' })
@@ -229,13 +229,13 @@ export type UploadRequest = Readonly<{
   contentType: string | undefined
   /** Length of the body; undefined if it was not announced. */
   contentLength: number | undefined
-  /** Digests that the body must match, each of them. Default: none. */
+  /** Digests that the body must match, all of them. Default: none. */
   checksums?: readonly Checksum[]
   /** The bytes, read at most once. */
   body: AsyncIterable<Uint8Array>
 }>
 
-/** Operations on files that need no key, because the address is secret or signed. */
+/** Operations on files that need no API key, because the address is secret or signed. */
 export interface PublicFiles {
   /**
    * Receives the bytes of an upload. A PUT that fails or is interrupted leaves nothing and may be repeated.

@@ -6,8 +6,8 @@ import type { PageRequest } from './read-types.js'
 export type WhereValue = string | number | bigint | boolean | Date
 
 /**
- * What a cell must be; of several members all must hold. The members that a column takes depend on its type: see
- * READING.md, "Finding rows".
+ * Conditions on a cell, all of which must hold. The members that a column takes depend on its type: see READING.md,
+ * "Finding rows".
  */
 export type WhereCell = Readonly<{
   /** Equal to the value. null stands for an empty cell. */
@@ -32,16 +32,16 @@ export type WhereCell = Readonly<{
   contains?: string
   /** Whether the cell is empty. An array without elements is not. */
   isEmpty?: boolean
-  /** Whether `eq`, `ne`, `in`, `startsWith` and `contains` of text take all forms of a letter as one. Default: false. */
+  /** Whether `eq`, `ne`, `in`, `startsWith` and `contains` ignore the case of text. Default: false. */
   ignoreCase?: boolean
-  /** With `ignoreCase`: whether `é` is `e`, too. Default: false. */
+  /** With `ignoreCase`: whether accents are ignored too, so that `é` equals `e`. Default: false. */
   ignoreAccents?: boolean
 }>
 
 /**
- * Which rows are wanted: conditions by column ID, all of which must hold. A value alone is `{ eq: value }`. `$and`,
- * `$or` and `$not` combine conditions. A column ID that begins with `$` is written with a second one: `$$price`.
- * A condition with `undefined` is refused.
+ * The rows to find: conditions by column ID, all of which must hold. A plain value means `{ eq: value }`. `$and`,
+ * `$or` and `$not` combine conditions. A column ID that begins with `$` is written with a second one: `$$price`. A
+ * condition with `undefined` is refused.
  */
 export type Where = Readonly<{
   /** All of the conditions must hold. */
@@ -54,35 +54,35 @@ export type Where = Readonly<{
   Readonly<{ [column: string]: WhereValue | null | WhereCell | Where | readonly Where[] }>
 
 /**
- * The columns that rows are sorted by: those with equal values in the first by the second, and so on; at last in the
- * order of the table. READING.md, "Sorting rows", says how values are compared.
+ * The columns to sort by: rows with equal values in the first are sorted by the second, and so on, finally by their
+ * order in the table. READING.md, "Sorting rows", says how values are compared.
  */
 export type OrderBy = readonly Readonly<{
   /** The ID of a column that holds no arrays and no durations. */
   column: string
-  /** Greatest values first; empty cells are last all the same. Default: false. */
+  /** Whether the greatest values come first. Empty cells are last in either case. Default: false. */
   descending?: boolean | undefined
   /** Whether the case of texts is ignored. Default: false. */
   ignoreCase?: boolean | undefined
-  /** The language, as a BCP 47 tag, in whose order texts are. Default: that of their code points. */
+  /** The language whose order of texts is used, as a BCP 47 tag. Default: the order of code points. */
   locale?: string | undefined
 }>[]
 
-/** A text that is searched for. */
+/** A text to search for. */
 export type Search = Readonly<{
   /** At most 256 characters. */
   text: string
-  /** Whether accents do not count, as in `where`. Default: false. */
+  /** Whether accents are ignored, as in `where`. Default: false. */
   ignoreAccents?: boolean | undefined
 }>
 
-/** Which rows and cells are read. */
+/** The rows and cells to read. */
 export type FindBounds = Readonly<{
   /** Conditions by column ID, which the rows must meet. Default: all rows. */
   where?: Where | undefined
   /**
-   * A text that a text column of the row contains, without case; accents count, unless an object says otherwise. At most
-   * 256 characters. Default, also if it is empty: all rows.
+   * A text that a text column of the row must contain, ignoring case but not accents, unless an object says
+   * otherwise. At most 256 characters. Default, and for an empty text: all rows.
    */
   search?: string | Search | undefined
   /** Only the cells of these columns, in this order. Default: all. */
@@ -97,56 +97,59 @@ export type FindBounds = Readonly<{
 }>
 
 /**
- * A request for a page of row objects. With `where` a page ends after the 262,144 rows that it compares at most, or
- * fewer if the condition has more than 128 tests, so a page with a continuation may have no rows: pass the same `where`,
- * `search` and `columns` with it. `from` cannot be combined with a continuation.
+ * A request for a page of row objects. With `where` a page compares at most 262,144 rows, or fewer if the condition
+ * has more than 128 tests, so a page with a continuation may have no rows: pass the same `where`, `search` and
+ * `columns` with it. `from` cannot be combined with a continuation.
  *
- * With `orderBy` a continuation goes on in the order of the version that the first page had, with the rows as they are
- * now: those deleted since are left out, those added since are not there. It fails with CONTINUATION_INVALID if the
- * table has changed and the order is no longer kept: begin again, or go on with `from`.
+ * With `orderBy` a continuation keeps the order of the first page's version and reads the rows as they are now: rows
+ * deleted since are left out, rows added since do not appear. It fails with CONTINUATION_INVALID if the table has
+ * changed and the order is no longer cached: begin again, or continue with `from`.
  */
 export type FindPageRequest = PageRequest &
   FindBounds &
   Readonly<{
-    /** Whether the page has `total`, for which all rows are compared. Default: false. */
+    /** Whether the page has `total`, which requires comparing all rows. Default: false. */
     total?: boolean | undefined
   }>
 
 /** Options of `count`. */
 export type CountOptions = Readonly<{
-  /** As in `FindBounds`. */
+  /** A text that a text column of the row must contain; see `FindBounds`. */
   search?: string | Search | undefined
   /** Ends the call, which fails with ABORTED. Default: none. */
   signal?: AbortSignal | undefined
 }>
 
-/** Which rows `groups` takes together, and what it shows of them. `Column`: the IDs of the columns. */
+/** The rows that `groups` combines, and what it computes of them. `Column`: the IDs of the columns. */
 export type GroupsRequest<W = Where, Column extends string = string> = CountOptions &
   Readonly<{
     /**
-     * Rows with equal values in all of these columns are one group: at most 4, none with arrays. Empty cells are equal.
-     * Default: none; all rows are one group, even if there is none.
+     * Rows with equal values in all of these columns form a group: at most 4 columns, none with arrays. Empty cells
+     * are equal. Default: none; all rows form one group, even if there are none.
      */
     by?: readonly Column[] | undefined
     /** Conditions by column ID, which the rows must meet. Default: all rows. */
     where?: W | undefined
-    /** Columns of numbers, of which the groups have the exact sum. Default: none. */
+    /** Columns of numbers whose exact sum is computed per group. Default: none. */
     sum?: readonly Column[] | undefined
-    /** Columns of numbers, dates or times, of which the groups have the least value. Default: none. */
+    /** Columns of numbers, dates or times whose least value is computed per group. Default: none. */
     least?: readonly Column[] | undefined
-    /** As `least`: the greatest value. `sum`, `least` and `greatest` take 8 columns together. Default: none. */
+    /**
+     * Columns whose greatest value is computed per group, of the kinds of `least`. `sum`, `least` and `greatest` take
+     * at most 8 columns together. Default: none.
+     */
     greatest?: readonly Column[] | undefined
-    /** Groups that are returned, at most: 1 to 10,000. Default: 10,000. */
+    /** Most groups that are returned: 1 to 10,000. Default: 10,000. */
     limit?: number | undefined
   }>
 
 /** Rows with equal values. */
 export type Group = Readonly<{
-  /** Their values, as the first of them has them; null: an empty cell. */
+  /** Their values, in the form of the first row; null: an empty cell. */
   values: Readonly<Record<string, unknown>>
-  /** How many there are. */
+  /** The number of rows. */
   count: number
-  /** The exact sums by column, as texts with the decimals of the number that has most; null: all cells are empty. */
+  /** The exact sums by column, as texts with the most decimals of any of the numbers; null: all cells are empty. */
   sum?: Readonly<Record<string, string | null>>
   /** The least values by column; null: all cells are empty. */
   least?: Readonly<Record<string, unknown>>

@@ -1,4 +1,4 @@
-// The history of a table: what its commits changed, and its rows as they were.
+// The history of a table: what its commits changed, and earlier forms of its rows.
 import type { DisposableIterator } from '../../base/disposable.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import type { Page, PageRequest, ReadOptions, ReadResult, RowWithId } from './read-types.js'
@@ -8,7 +8,7 @@ import type { RowIds } from './row-types.js'
 export type ChangeEntry = Readonly<{
   /** The version that the commit made. */
   version: number
-  /** What was done; `transaction`: several of these in a transaction. An import is a create. */
+  /** The operation; `transaction`: several operations in a transaction. An import is a create. */
   operation:
     | 'create'
     | 'add'
@@ -18,13 +18,13 @@ export type ChangeEntry = Readonly<{
     | 'delete'
     | 'alter'
     | 'transaction'
-  /** When, in milliseconds since 1970 UTC. */
+  /** The time of the commit, in milliseconds since 1970 UTC. */
   at: number
-  /** Who, if the call said so; over HTTP the `author` or the `keyId` of the key. */
+  /** The author, if the call named one; over HTTP the `author` or the `keyId` of the key. */
   author?: string
-  /** Why, if the call said so. */
+  /** The reason, if the call gave one. */
   note?: string
-  /** The numbers of rows. An overwrite removes all rows from before and adds all of its own. */
+  /** The numbers of rows. An overwrite removes all earlier rows and adds all of its own. */
   counts: Readonly<{ added: number; changed: number; removed: number }>
 }>
 
@@ -32,26 +32,27 @@ export type ChangeEntry = Readonly<{
 export type TableChange = Readonly<{
   /** The version that the commit made. */
   version: number
-  /** As in `ChangeEntry`; absent in a change of an earlier version of this package. */
+  /** The operation; absent in a change of an earlier version of this package. */
   operation?: ChangeEntry['operation']
-  /** When, in milliseconds since 1970 UTC. */
+  /** The time of the commit, in milliseconds since 1970 UTC. */
   at: number
-  /** As in `ChangeEntry`. */
+  /** The author, if the call named one. */
   author?: string
-  /** As in `ChangeEntry`. */
+  /** The reason, if the call gave one. */
   note?: string
   /**
-   * Whether the commit replaced all rows, as an overwrite does: then no earlier row is left, `added` has all rows of
-   * the table, those that kept their IDs among them, and `changed` and `removed` are empty.
+   * Whether the commit replaced all rows, as an overwrite does. Then `added` has all rows of the table, including
+   * those that kept their IDs, and `changed` and `removed` are empty.
    */
   replaced: boolean
   /**
-   * Whether the commit changed the type of a column: from then on any row may read differently, as `at(version)` shows.
+   * Whether the commit changed the type of a column: from then on any row may be served in another form, as
+   * `at(version)` shows.
    */
   retyped: boolean
   /** In the order of the table. Added rows come after all others. */
   added: RowIds
-  /** Rows that were there before, with other cells. In the order of the table. */
+  /** Earlier rows that have other cells now. In the order of the table. */
   changed: RowIds
   /** Rows that the commit deleted. In the order of the table. */
   removed: RowIds
@@ -85,13 +86,13 @@ export type WatchRequest = Readonly<{
 export type LogRequest = Readonly<{
   /** The entries of the changes after this version. Default: the current version, and none. Range: 0 to 2^53 - 1. */
   since?: number | undefined
-  /** Entries, at most. Default and maximum: 1,000. Range: 1 to 2^53 - 1. */
+  /** Most entries. Default and maximum: 1,000. Range: 1 to 2^53 - 1. */
   limit?: number | undefined
 }>
 
 /** Entries of the log of a table, in their order. */
 export type LogPage = Readonly<{
-  /** The version of the table. More entries follow if that of the last one is smaller. */
+  /** The version of the table. More entries follow if the version of the last one is smaller. */
   version: number
   /** At most `limit`. */
   entries: readonly ChangeEntry[]
@@ -100,9 +101,10 @@ export type LogPage = Readonly<{
 /** The log of a table; a part of `Table`. */
 export interface TableLog {
   /**
-   * What made a version of the table, when, and who; the version of a row is that of its last change. null: it is not
-   * kept, or an earlier version of this package made it. A table keeps it for `historyRetentionMs`; without a history
-   * for 24 hours, and after a garbage collection at most 10,000 of them and 1 MiB, the newest always.
+   * What made a version of the table, when, and who. The version of a row is the version of its last change. null:
+   * the entry was deleted, or an earlier version of this package made the version. A table keeps it for
+   * `historyRetentionMs`; without a history for 24 hours, and after a garbage collection at most 10,000 of them and 1
+   * MiB, the newest always.
    * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, DATA_CORRUPT
    * @example
    * const { tableId, rowIds } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
@@ -113,9 +115,9 @@ export interface TableLog {
    */
   change(version: number): Promise<ChangeEntry | null>
   /**
-   * What `change` tells of the versions after one, in order: one entry for each commit, whatever its size, also without
-   * a history. HISTORY_GONE: the next entry is not kept any more, or the version is from before a restore or a loss of
-   * commits. Then read the whole table again, and continue from the version of the page.
+   * The entries of `change` for all versions after one, in order: one per commit, whatever its size, even without a
+   * history. HISTORY_GONE: the next entry was deleted, or the version is from before a restore or a loss of commits.
+   * Then read the whole table again, and continue from the version of the page.
    * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, HISTORY_GONE, DATA_CORRUPT
    * @example
    * const { tableId, version } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
@@ -125,9 +127,9 @@ export interface TableLog {
    */
   log(request?: LogRequest): Promise<LogPage>
   /**
-   * As `log`, then continues with the entries of new changes as they are made: those of this process at once, those of
-   * other processes on a shared store after at most 25 milliseconds and a query for each team whose tables are watched.
-   * Many watches of a table share what they read.
+   * The entries of `log`, then those of new changes as they are made: of this process at once, of other processes on
+   * a shared store after at most 25 milliseconds and one query per team with watched tables. Many watches of a table
+   * share what they read.
    * @throws {StoreError} from the iterator: as `log`; ABORTED, STORE_CLOSED
    * @example
    * const { tableId, version } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
@@ -151,14 +153,14 @@ export type PastScanOptions = ReadOptions &
 export interface PastTable {
   /** The version that it shows. */
   readonly version: number
-  /** A row as it was; null: there was none. */
+  /** A row at that version; null: there was none. */
   get(rowId: string, options?: ReadOptions): Promise<ReadResult | null>
-  /** As `get`, as JSON text. */
+  /** The same as JSON text. */
   getJson(rowId: string): Promise<Readonly<{ json: string; version: number }> | null>
-  /** A continuation is one of the same version. */
+  /** One page of rows. A continuation must be one of the same version. */
   page(request?: PageRequest): Promise<Page>
-  /** All rows as they were, in order. */
+  /** All rows at that version, in order. */
   scan(options?: PastScanOptions): DisposableIterator<RowWithId>
-  /** The columns as they were. */
+  /** The columns at that version. */
   schema(): Promise<TableSchema>
 }

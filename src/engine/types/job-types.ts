@@ -9,11 +9,11 @@ import type {
 
 /** The operation of a job: exactly one of `create`, `overwrite` and `import`. */
 export type JobRequest = Readonly<{
-  /** As `team.createTable`. Default: the job does something else, and so of those that follow. */
+  /** The request of `team.createTable`. Default of this and the following members: the job does something else. */
   create?: CreateTableRequest | undefined
-  /** As `table.overwrite`, with the ID of the table. */
+  /** The request of `table.overwrite`, with the ID of the table. */
   overwrite?: (OverwriteRequest & Readonly<{ tableId: string }>) | undefined
-  /** As `team.importTable`, without a report. */
+  /** The request of `team.importTable`, without a report. */
   import?: Omit<ImportTableRequest, 'onReport'> | undefined
   /** A text that is kept with the job, up to 64 KiB of UTF-8. Default: empty. */
   note?: string | undefined
@@ -27,7 +27,7 @@ export type JobEntry = Readonly<{
   kind: 'create' | 'overwrite' | 'import'
   /** The table that the job creates or changes. A new table exists once the job has succeeded. */
   tableId: string
-  /** Whether it has ended, and how. */
+  /** The state of the job. */
   status: 'running' | 'succeeded' | 'failed'
   /** Milliseconds since 1970 UTC. */
   createdAt: number
@@ -37,11 +37,11 @@ export type JobEntry = Readonly<{
 
 /** Options of `team.jobs`. A team may have any number of jobs that have ended, each with a note of up to 64 KiB. */
 export type JobsOptions = Readonly<{
-  /** Only so many, the newest: a positive integer. Default: all. */
+  /** Most jobs, the newest: a positive integer. Default: all. */
   newest?: number | undefined
-  /** IDs of tables: only their jobs. Default: those of all tables. */
+  /** IDs of tables: lists only their jobs. Default: the jobs of all tables. */
   tables?: ReadonlySet<string> | undefined
-  /** Whether entries have their notes, which are empty otherwise. Default: true. */
+  /** Whether entries have their notes; otherwise these are empty. Default: true. */
   notes?: boolean | undefined
 }>
 
@@ -68,10 +68,10 @@ export type JobError = Omit<ErrorPlace, 'outcome'> &
 
 /** A job. It survives a crash: the next process that opens the store continues it. */
 export interface Job {
-  /** Names the job, also after a restart. */
+  /** Names the job, even after a restart. */
   readonly id: string
   /**
-   * How the job stands now.
+   * The current status of the job.
    * @throws {StoreError} JOB_NOT_FOUND: the team has no such job, or it ended more than `jobTtlMs` ago
    * @example
    * const job = await team.startJob({ create: { name: 'Orders', rows: [{ id: 1 }] } })

@@ -1,4 +1,4 @@
-// Rows as JSON text: for servers and proxies, which neither parse nor render them.
+// Rows as JSON text, for servers and proxies, which neither parse nor render them.
 import type { Bytes } from '../../base/bytes.js'
 import type { FindBounds, GroupsRequest } from './find-types.js'
 import type { ExportedRows, ExportOptions } from './life-types.js'
@@ -11,7 +11,7 @@ export type PageBytesRequest = PageBounds &
     /**
      * A buffer for the JSON, which the caller may reuse between pages; allocating one for each page keeps the garbage
      * collector busy. Do not touch it until the call settles. Its content is overwritten even if the call fails. The
-     * size of the rows' texts plus 64 bytes a row is enough. Default, and if the buffer is too small: a new one.
+     * size of the rows' texts plus 64 bytes per row is enough. Default, and if the buffer is too small: a new one.
      */
     memory?: Bytes | undefined
   }>
@@ -23,9 +23,12 @@ export type ReserveMemory = (bytes: number) => Promise<void> | undefined
 export type FindBytesRequest = PageBounds &
   FindBounds &
   Readonly<{
-    /** As in `FindPageRequest`. */
+    /** Whether the page has `total`, which requires comparing all rows. Default: false. */
     total?: boolean | undefined
-    /** As in `OpenPageRequest`, for the row records of the page. Its JSON and what is read for it take 4 MiB at most. */
+    /**
+     * Called for the row records of the page; see `OpenPageRequest`. Its JSON and what is read for it take at most 4
+     * MiB.
+     */
     reserve?: ReserveMemory | undefined
   }>
 
@@ -38,9 +41,9 @@ export type OpenPageRequest = PageBounds &
 
 /** The start of a piece. Only valid for the page that returned it. */
 export type PieceStart = Readonly<{
-  /** Internal: give it back as it is. */
+  /** Internal: return it unchanged. */
   run: number
-  /** Internal, as `run`. */
+  /** Internal, like `run`. */
   slot: number
   /** Rows before the piece. */
   rowCount: number
@@ -58,7 +61,7 @@ export type PieceRequest = Readonly<{
   bytes: number
   /** Memory that reading the piece may take: at least three times `bytes`, for stored bytes, rows and JSON. */
   memoryBytes: number
-  /** As in `PageBytesRequest`. */
+  /** A buffer for the piece; see `PageBytesRequest`. */
   memory?: Bytes | undefined
 }>
 
@@ -73,8 +76,8 @@ export type PagePiece = Readonly<{
 }>
 
 /**
- * A page whose rows are chosen and whose bytes are read in pieces, so that it is never in memory as a whole.
- * Joined, the pieces are what `pageBytes` returns. A piece may be read again and is the same then.
+ * A page whose rows are chosen and whose bytes are read in pieces, so that it is never in memory as a whole. Joined,
+ * the pieces are the result of `pageBytes`. A piece that is read again is the same.
  */
 export interface OpenPage {
   /** The version of the table that the page shows. */
@@ -99,14 +102,14 @@ export type PageBytes = Readonly<{
   continuation?: string
   /** The version of the table that the page shows. */
   version: number
-  /** As in `Page`. */
+  /** With `total`: how many rows match; see `Page`. */
   total?: number
 }>
 
 /** The calls of a table that pass on text as it is stored. */
 export interface TextTable {
   /**
-   * As `page`, as JSON bytes.
+   * One page of rows as JSON bytes; see `page`.
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
    * const { json } = await team.table(tableId).pageBytes({ limit: 1 }) // for a server, which neither parses nor renders rows
@@ -114,7 +117,7 @@ export interface TextTable {
    */
   pageBytes(request?: PageBytesRequest): Promise<PageBytes>
   /**
-   * As `page` with `where`, `columns` or `from`, as JSON bytes.
+   * One page of some rows or cells as JSON bytes; see `page`.
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
    * const { json } = await team.table(tableId).findBytes({ where: { id: 2 } })
@@ -122,7 +125,7 @@ export interface TextTable {
    */
   findBytes(request: FindBytesRequest): Promise<PageBytes>
   /**
-   * As `groups`, as JSON text.
+   * The groups of rows as JSON text; see `groups`.
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
    * console.log(await team.table(tableId).groupsJson({ by: [] })) // [{"values":{},"count":2}]
@@ -136,9 +139,9 @@ export interface TextTable {
    */
   pageVersion(request?: Omit<FindBytesRequest, 'reserve'>): Promise<number>
   /**
-   * As `toCSV` and `toNDJSON`, with the version that the rows are of: for a server, which sends it before them.
-   * @param request - `at`: a version that the history of the table has, without `orderBy`. Default: the version now.
-   *   `reusesMemory`: whether a piece is valid only until the next is asked for. Default: false.
+   * An export as CSV or NDJSON with the version of its rows, for servers, which send the version first.
+   * @param request - `at`: a version in the history of the table, without `orderBy`. Default: the current version.
+   *   `reusesMemory`: whether a piece is valid only until the next is requested. Default: false.
    * @returns `rowCount`: absent with `where`, with `search`, and if the rows that are not compacted exceed four pages.
    * @throws {StoreError} as `toCSV`; HISTORY_GONE
    * @example
@@ -154,7 +157,7 @@ export interface TextTable {
       }>,
   ): Promise<Readonly<{ version: number; rowCount?: number; pieces: ExportedRows }>>
   /**
-   * As `pageBytes`, read in pieces: for a server that sends many pages at the same time.
+   * A page as for `pageBytes`, read in pieces, for servers that send many pages concurrently.
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
    * const page = await team.table(tableId).openPage()
@@ -163,7 +166,7 @@ export interface TextTable {
    */
   openPage(request?: OpenPageRequest): Promise<OpenPage>
   /**
-   * As `get`, with the row as JSON text.
+   * One row as JSON text; see `get`.
    * @example
    * const { tableId, rowIds } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
    * const found = await team.table(tableId).getJson(rowIds.get(1))
@@ -171,14 +174,14 @@ export interface TextTable {
    */
   getJson(rowId: string): Promise<ReadJsonResult | null>
   /**
-   * As `get` with the values of a key, which are texts here: a number as JSON writes it, `true` or `false`.
+   * One row by its key as JSON text. The values are texts: a number as in JSON, `true` or `false`.
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }], key: ['id'] })
    * console.log(JSON.parse((await team.table(tableId).getJsonByKey({ id: '1' }))?.json ?? '{}').id) // 1
    */
   getJsonByKey(texts: Readonly<Record<string, string>>): Promise<ReadJsonResult | null>
   /**
-   * As `updateRow`, from the text of a JSON object, whose tokens are stored as they are.
+   * Updates a row from the text of a JSON object, whose tokens are stored unchanged; see `updateRow`.
    * @example
    * const { tableId, rowIds } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
    * await team.table(tableId).updateRowJson(rowIds.get(0), '{ "id": 7.0 }')

@@ -16,9 +16,8 @@ export type KeyRights = Readonly<{
   /** What the key may do. Default: all. */
   scopes?: readonly KeyScope[] | undefined
   /**
-   * IDs of the only tables that the key reaches, at most 1,000. Other tables do not exist for it; and because tables
-   * and stashes belong to the team, it creates no tables, uses no stashes and lists no files. Default: all tables of
-   * the team.
+   * IDs of the only tables that the key reaches, at most 1,000. Other tables do not exist for it. It cannot create
+   * tables, use stashes or list files, because these belong to the team. Default: all tables of the team.
    */
   tables?: readonly string[] | undefined
 }>
@@ -69,7 +68,7 @@ export interface ApiKeys {
    */
   add(request: AddKeyRequest): Promise<AddKeyResult>
   /**
-   * All keys, or those of one team, including expired ones, the oldest first.
+   * All keys, or those of one team, including expired ones, oldest first.
    * @throws {StoreError} as every call: see `Store`
    * @example
    * await store.keys.add({ teamId: 'acme', label: 'dashboard' })
@@ -78,7 +77,7 @@ export interface ApiKeys {
   list(teamId?: string): Promise<readonly ApiKey[]>
   /**
    * Deletes a key, which is refused from then on.
-   * @returns Whether there was such a key.
+   * @returns whether there was such a key.
    * @throws {StoreError} as every call: see `Store`
    * @example
    * const { id } = await store.keys.add({ teamId: 'acme' })

@@ -9,7 +9,7 @@ import type { SchemaInput } from './row-types.js'
 /** The ID and the name of a table. */
 export type TableEntry = Readonly<{ id: string; name: string }>
 
-/** How the names of tables are read. */
+/** Options of reading the names of tables. */
 export type TableNamesOptions = Readonly<{
   /**
    * Called before the names take more memory than the last call reserved, in bytes. Returns undefined if no wait is
@@ -27,7 +27,7 @@ export type TableInfo = TableEntry &
     key?: readonly string[]
     /** The number of rows. */
     rowCount: number
-    /** The version of the table: each change makes it greater. */
+    /** The version of the table, which grows with each change. */
     version: number
     /**
      * When it was created, in milliseconds since 1970 UTC; null: by an earlier version of this package, which did not
@@ -36,12 +36,12 @@ export type TableInfo = TableEntry &
     createdAt: number | null
     /**
      * When it was last changed, in milliseconds since 1970 UTC; null: not since an earlier version of this package.
-     * Every change counts, also of the name.
+     * Every change counts, including one of the name.
      */
     updatedAt: number | null
     /**
-     * Bytes of its rows as they are stored, compressed where they are: of segments, and of the row records that no
-     * segment has yet. Records that lie over a segment until the next compaction, and overwritten rows, are not counted.
+     * Stored bytes of its rows, after compression: of segments, and of row records that are in no segment yet.
+     * Records that lie over a segment until the next compaction, and overwritten rows, are not counted.
      */
     bytes: number
   }>
@@ -56,47 +56,48 @@ export type IfTableMatch = Readonly<{
 export type AlterRequest = Authored &
   IfTableMatch &
   Readonly<{
-    /** The new name: 1 to 1,000 UTF-16 units. Two tables may have the same. Default: the name stays. */
+    /** The new name: 1 to 1,000 UTF-16 units. Tables may have equal names. Default: the name stays. */
     name?: string | undefined
     /**
-     * The new columns, all of them. A column that the table has keeps its type; its display name and its place may
-     * change. A column that it does not have is added, without a cell. A column that is left out must be in `drop`. A
-     * type cannot be changed this way: `overwrite` does, and `updateSchema` of `addRows` widens one. Default: the columns
-     * stay.
+     * All new columns. A column that the table has keeps its type; its display name and its place may change. A
+     * column that the table lacks is added, with empty cells. A column that is left out must be in `drop`. A type
+     * cannot be changed this way: `overwrite` does that, and `updateSchema` of `addRows` widens a type. Default: the
+     * columns stay.
      */
     schema?: SchemaInput | undefined
-    /** Columns that are added behind the others, without a cell. Not with `schema`. Default: none. */
+    /** Columns to add after the others, with empty cells. Not with `schema`. Default: none. */
     add?: SchemaInput['columns'] | undefined
     /** New display names by column ID. Not with `schema`. Default: the names stay. */
     rename?: Readonly<Record<string, string>> | undefined
     /**
-     * IDs of the columns that are dropped: those that `schema` leaves out, in any order. Their cells are not shown any more, not even if a column
-     * with the same ID is added later. They stay stored until the rows are overwritten or their cells are changed.
-     * Default: none; a schema without a column of the table fails with REQUEST_VALIDATION_ERROR, whose message names such
-     * columns and the number of their cells, in tables of up to 1,000,000 cells of such columns.
+     * IDs of the columns to drop: those that `schema` leaves out, in any order. Their cells are hidden, even if a
+     * column with the same ID is added later. They stay stored until the rows are overwritten or their cells are
+     * changed. Default: none; a schema without a column of the table fails with REQUEST_VALIDATION_ERROR, whose
+     * message names such columns and, up to 1,000,000 cells, the number of their cells.
      */
     drop?: readonly string[] | undefined
     /**
-     * Gives a column another type, and its cells the form of that type, in one commit, as an overwrite with rows that keep
-     * their IDs: a text is read as a field of CSV is, numbers, booleans and arrays become the text of their JSON. If a cell
-     * does not fit, or would be lost as an empty text, nothing is changed: COLUMN_HAS_INVALID_VALUE, whose `problems` are the
-     * first 100 such cells, and `problemCount` all. Only by itself. Default: none.
+     * Gives a column another type, and its cells the form of that type, in one commit, like an overwrite with rows
+     * that keep their IDs: a text is parsed like a CSV field; numbers, booleans and arrays become their JSON text. If
+     * a cell does not fit, or would be lost as an empty text, nothing is changed: COLUMN_HAS_INVALID_VALUE, with the
+     * first 100 such cells as `problems` and the number of all as `problemCount`. Not with other members. Default:
+     * none.
      */
     convert?: Readonly<{ column: string; type: SchemaInput['columns'][number]['type'] }> | undefined
-    /** Whether that message has the number of their cells. Default: true. */
+    /** Whether the message about dropped columns counts their cells. Default: true. */
     countsCells?: boolean | undefined
     /**
-     * IDs of the columns of the key, 1 to 16 of them, none with arrays; null: the table has no key any more. From then
-     * on no two rows have the same values in all of them, in whatever form the values are written: an operation that
-     * would make two fails with KEY_NOT_UNIQUE. Rows with an empty cell in one of them are not compared. An overwrite
-     * keeps the key. All rows are read once, and other changes of the table wait meanwhile. A table with more than
-     * 2,097,152 rows without an empty cell in these columns is refused: create one with the key, and add them in parts.
+     * IDs of the columns of the key, 1 to 16 of them, none with arrays; null: the key is removed. From then on no two
+     * rows have equal values in all of them, however the values are written: an operation that would violate this
+     * fails with KEY_NOT_UNIQUE. Rows with an empty cell in a key column are not compared. An overwrite keeps the
+     * key. All rows are read once, and other changes of the table wait meanwhile. A table with more than 2,097,152
+     * rows without an empty cell in these columns is refused: create one with the key, and add them in parts.
      * Default: the key stays.
      */
     key?: readonly string[] | null | undefined
     /**
-     * Ends the call with ABORTED, and nothing is changed. With `key` that is before the next 256 KiB of rows. It has no
-     * effect once the commit has begun. Default: none.
+     * Ends the call with ABORTED, and nothing is changed. With `key` that is before the next 256 KiB of rows. After
+     * the commit has begun, the signal has no effect. Default: none.
      */
     signal?: AbortSignal | undefined
   }>
@@ -105,9 +106,9 @@ export type AlterRequest = Authored &
 export type ExportOptions = Readonly<{
   /** Only the rows that match. Default: all. */
   where?: Where | undefined
-  /** As in `page`. */
+  /** A text that a text column of the row must contain; see `page`. */
   search?: FindBounds['search']
-  /** Only the cells of these columns, in this order; `$rowID` puts the row IDs in front. Default: all. */
+  /** Only the cells of these columns, in this order; `$rowID` adds the row IDs as the first column. Default: all. */
   columns?: readonly string[] | undefined
   /** The order of the rows, as in `scan`. Default: that of the table. */
   orderBy?: OrderBy | undefined

@@ -8,16 +8,16 @@ import type { OnSchemaError, RowInput } from './row-types.js'
 export type RowUpdate = Readonly<{
   /** The ID of the row. */
   rowId: string
-  /** As of `updateRow`: null empties a cell, absent columns stay. */
+  /** The new cells: null empties a cell, absent columns stay. */
   cells: RowInput
   /** Fails with PRECONDITION_FAILED if the row's version is greater than this. Any size. Default: no condition. */
   ifMatch?: number | bigint | undefined
 }>
 
-/** As `RowUpdate`, with the JSON text of the cells, whose tokens are stored as they are. */
+/** The update of one row as JSON text, whose tokens are stored unchanged. */
 export type RowTextUpdate = Omit<RowUpdate, 'cells'> &
   Readonly<{
-    /** The text of a JSON object, of which the last of two members with one name counts. */
+    /** The text of a JSON object. Of two members with one name, the last counts. */
     json: string
   }>
 
@@ -32,14 +32,14 @@ export type UpdateRowsOptions = Authored &
 export type DeleteRowsResult = Readonly<{ version: number; deleted: number; missing: number }>
 
 /**
- * The rows that match a condition. One that every row matches needs `all: true`, which may also stand alone.
+ * A condition on the rows to delete. One that every row matches needs `all: true`, which may also stand alone.
  * Default of `all`: false.
  */
 export type ConditionToDelete<W = Where> =
   | Readonly<{ where: W; all?: boolean | undefined }>
   | Readonly<{ all: true }>
 
-/** A row to delete if it has not changed. One that is not there is counted as missing. */
+/** A row to delete if it has not changed. A row that does not exist counts as missing. */
 export type RowToDelete = Pick<RowUpdate, 'rowId' | 'ifMatch'>
 
 /** Rows by their IDs, or those that match a condition, at most 10,000. */

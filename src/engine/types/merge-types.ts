@@ -1,26 +1,27 @@
-// A merge: rows that replace, by their keys, the rows of a table.
+// A merge: rows that replace the rows of a table with the same keys.
 import type { Bytes } from '../../base/bytes.js'
 import type { Authored } from './call-types.js'
 import type { Receipt } from './receipt-types.js'
 import type { OnSchemaError, RowIds, RowsInput, Stash } from './row-types.js'
 
 /**
- * Rows to merge into a table by their keys. A row whose key the table has changes that row; the other rows are added.
- * With `missing: 'delete'` and `unnamed: 'empty'` the table has the rows of the input and no others afterwards.
+ * Rows to merge into a table by their keys. A row with a key of the table changes that row; the other rows are added.
+ * With `missing: 'delete'` and `unnamed: 'empty'` the table then has exactly the rows of the input.
  */
 export type MergeRequest = Authored &
   Readonly<{
     /** The rows to merge, in any form that `addRows` takes. */
     rows: RowsInput | Stash
     /**
-     * IDs of the key columns, 1 to 16. Columns of all kinds but arrays may be keys. Two keys are the same if their values
-     * are: texts by their characters, numbers exactly, so `34.50` is `34.5`; a number is never a text.
+     * IDs of the key columns, 1 to 16. Columns of all kinds but arrays may be keys. Two keys are equal if their
+     * values are: texts by their characters, numbers exactly, so `34.50` is `34.5`; a number is never a text.
      */
     key: readonly string[]
-    /** What becomes of rows of the table whose keys the input does not have. Default: `keep`. */
+    /** What to do with rows of the table whose keys the input lacks. Default: `keep`. */
     missing?: 'keep' | 'delete' | undefined
     /**
-     * What becomes of cells in columns that no row of the input names, in rows whose keys the input has. Default: `keep`.
+     * What to do with cells in columns that no row of the input names, in rows whose keys the input has. Default:
+     * `keep`.
      */
     unnamed?: 'keep' | 'empty' | undefined
     /** Fails with PRECONDITION_FAILED if the table's version is greater than this. Any size. Default: no condition. */
@@ -28,39 +29,41 @@ export type MergeRequest = Authored &
     /** What to do with rows that do not fit the schema. Default: `abort`. */
     onSchemaError?: OnSchemaError | undefined
     /**
-     * As in `AddOptions`; a repeat returns the result of the first merge. A merge that changes nothing leaves it
-     * unused.
+     * Makes the merge safe to repeat; see `AddOptions`. A repeat returns the result of the first merge. A merge that
+     * changes nothing leaves the key unused.
      */
     idempotencyKey?: string | undefined
-    /** As in `AddOptions`. */
+    /** A digest that is compared instead of the request; see `AddOptions`. */
     requestDigest?: Bytes | undefined
-    /** As in `AddOptions`; a merge that changes nothing has no receipt. */
+    /** Whether the result has a receipt; see `AddOptions`. A merge that changes nothing has none. */
     receipt?: boolean | undefined
-    /** Only counts what the merge would do; the table stays as it is. Default: false. */
+    /** Whether to count what the merge would do, without changing the table. Default: false. */
     dryRun?: boolean | undefined
-    /** Ends the merge with ABORTED as long as it has not begun to commit. Default: none. */
+    /** Ends the merge with ABORTED, unless its commit has begun. Default: none. */
     signal?: AbortSignal | undefined
   }>
 
-/** How many rows a merge concerned. */
+/** The numbers of rows in a merge. */
 export type MergeCounts = Readonly<{
   /** Rows whose keys the table did not have. */
   added: number
   /** Rows of the table whose values changed; they keep their IDs. */
   changed: number
-  /** Rows of the table with the key of a row of the input, and with its values: they keep their versions too. */
+  /** Rows of the table whose key and values equal those of an input row. They keep their versions. */
   unchanged: number
-  /** Rows of the table that the input does not have; only with `missing: 'delete'`. */
+  /** Deleted rows, which the input lacks; only with `missing: 'delete'`. */
   removed: number
 }>
 
 /** What a merge did. */
 export type MergeResult = MergeCounts &
   Readonly<{
-    /** The version of the table; that before the merge if nothing changed. */
+    /** The version of the table; if nothing changed, the version before the merge. */
     version: number
-    /** The IDs of the added rows in the order of the input; they are the last of the table. Empty for a dry run. */
+    /**
+     * The IDs of the added rows in the order of the input; these rows are the last of the table. Empty for a dry run.
+     */
     addedRowIds: RowIds
-    /** Only if it was requested; a repeat has it as long as it is kept. */
+    /** Only if requested. A repeat has it as long as it is kept. */
     receipt?: Receipt
   }>

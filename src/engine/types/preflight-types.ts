@@ -1,13 +1,13 @@
-// A request checked without being carried out.
+// A request that is checked without being carried out.
 import type { TableSchema } from '../../schema/column-kind.js'
 
 /** A value or a column of the input that does not fit the schema. */
 export type PreflightProblem = Readonly<{
-  /** Serial of the chunk; only of rows from a stash. */
+  /** Serial of the chunk; only for rows from a stash. */
   serial?: string
-  /** 0-based index of the row in its chunk if `serial` is given, else in the input. */
+  /** 0-based index of the row in its chunk if `serial` is given, otherwise in the input. */
   row: number
-  /** 1-based line of CSV or TSV input, if every row before it takes one line. */
+  /** 1-based line of CSV or TSV input, if every earlier row takes one line. */
   line?: number
   /** ID of the column as the row names it. */
   column: string
@@ -29,5 +29,5 @@ export type PreflightReport = Readonly<{
   problemCount: number
 }>
 
-/** The result of the preflight of an add or an overwrite. `version`: the version of the table that it was made for. */
+/** The result of the preflight of an add or an overwrite. `version`: the version of the table at the check. */
 export type TablePreflightReport = PreflightReport & Readonly<{ version: number }>

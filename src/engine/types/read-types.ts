@@ -14,8 +14,8 @@ export type ReadOptions = Readonly<{
 /** The start and the size of a page. */
 export type PageBounds = Readonly<{
   /**
-   * Maximum number of rows of the page: a positive integer. Default, and the most that counts: the store's
-   * `pageRowsMax`.
+   * Maximum number of rows of the page: a positive integer. Default: the store's `pageRowsMax`; a greater number
+   * counts as that.
    */
   limit?: number | undefined
   /** The `continuation` of the previous page. Default: the page begins at the first row. */
@@ -36,12 +36,12 @@ export type DeleteResult = Readonly<{ version: number; deleted: boolean }>
 
 /** A page of row objects. */
 export type Page = Readonly<{
-  /** The rows, in the order of the table, or in that of `orderBy`. */
+  /** The rows, in the order of the table or of `orderBy`. */
   rows: readonly RowWithId[]
   /** Present if and only if more rows exist. */
   continuation?: string
   /** The version of the table that this page shows. */
   version: number
-  /** With `total`: how many rows match `where`, on all pages; with `orderBy` in the version whose order it is. */
+  /** With `total`: how many rows match `where`, on all pages; with `orderBy`, in the version of that order. */
   total?: number
 }>

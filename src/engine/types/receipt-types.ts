@@ -2,40 +2,40 @@
 import type { ColumnType } from '../../schema/column-kind.js'
 import type { PreflightProblem } from './preflight-types.js'
 
-/** Rows that came as one: a chunk of a stash, the rows of a request, or up to 65,536 rows of an imported file. */
+/** Rows that arrived together: a chunk of a stash, the rows of a request, or up to 65,536 rows of an imported file. */
 export type ReceiptChunk = Readonly<{
-  /** Serial of the chunk; only of rows from a stash. */
+  /** Serial of the chunk; only for rows from a stash. */
   serial?: string
   /** The number of rows. */
   rows: number
   /**
-   * SHA-256 of the rows as the table returns them, in lower-case hex: for each row in order its JSON text without the
-   * member `$rowID`, then a line feed.
+   * SHA-256 of the rows as the table returns them, in lower-case hex: for each row in order, its JSON text without
+   * the member `$rowID`, then a line feed.
    */
   sha256: string
 }>
 
-/** Columns that an operation changed. Of a create, all columns are added. */
+/** Columns that an operation changed. For a create, all columns are added. */
 export type ReceiptColumns = Readonly<{
-  /** IDs of the columns that were not there before. */
+  /** IDs of new columns. */
   added: readonly string[]
   /** Columns whose type was widened, or replaced by the schema of an overwrite. */
   changed: readonly Readonly<{ id: string; before: ColumnType; after: ColumnType }>[]
-  /** IDs of the columns that are not there any more. */
+  /** IDs of removed columns. */
   removed: readonly string[]
 }>
 
-/** Cells that `dropColumns` left empty. Without it, there are none. */
+/** Cells that `dropColumns` left empty; otherwise none. */
 export type ReceiptDropped = Readonly<{
-  /** All cells that did not fit, and once for each chunk each column that the schema lacks. */
+  /** The number of cells that did not fit, plus one for each column that the schema lacks in a chunk. */
   count: number
-  /** The same by column and rule, at most 1,000 entries. */
+  /** The same by column and rule; at most 1,000 entries. */
   columns: readonly Readonly<{ column: string; rule: string; count: number }>[]
   /** The first 10, in input order. */
   first: readonly PreflightProblem[]
 }>
 
-/** What a merge did, and by which key. */
+/** The counts of a merge, and its key. */
 export type ReceiptMerge = Readonly<{
   /** `replace`: it deleted the rows that its input lacked (`missing: 'delete'`). */
   mode: 'upsert' | 'replace'
@@ -51,7 +51,7 @@ export type ReceiptMerge = Readonly<{
  * its input.
  */
 export type Receipt = Readonly<{
-  /** What was done. */
+  /** The operation. */
   operation: 'create' | 'add' | 'overwrite' | 'merge'
   /** The version that the operation made. */
   version: number
@@ -59,14 +59,14 @@ export type Receipt = Readonly<{
   versionBefore: number
   /** When, in milliseconds since 1970. */
   at: number
-  /** Rows that the operation wrote. */
+  /** The number of rows that the operation wrote. */
   rows: number
   /** In input order: the rows of the first chunk are the first rows that the operation wrote. */
   chunks: readonly ReceiptChunk[]
   /** How the schema changed. */
   columns: ReceiptColumns
-  /** Cells that were left empty, as they did not fit. */
+  /** Cells that were left empty because they did not fit. */
   dropped: ReceiptDropped
-  /** Only of a merge. */
+  /** Only for a merge. */
   merge?: ReceiptMerge
 }>

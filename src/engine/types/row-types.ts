@@ -1,4 +1,4 @@
-// Rows as callers give them, the requests that bring them, and the results.
+// Rows from callers, the requests that contain them, and the results.
 import type { Bytes } from '../../base/bytes.js'
 import type { Dialect } from '../../intake/dialect.js'
 import type { IntakeReport } from '../../intake/intake.js'
@@ -14,32 +14,32 @@ import type { Receipt } from './receipt-types.js'
  */
 export type RowObject = Readonly<Record<string, unknown>>
 
-/** Beside rows as text. */
+/** Options for rows as text. */
 export type MayBeEmpty = Readonly<{
   /**
-   * Whether a text of 0 bytes, or of nothing but spaces, tabs and line ends, has no rows. Default: false; it fails with
-   * REQUEST_VALIDATION_ERROR, because it may be a file whose writer failed, and would empty a table.
+   * Whether a text of 0 bytes, or of only spaces, tabs and line ends, counts as no rows. Default: false; it fails
+   * with REQUEST_VALIDATION_ERROR, because it may be a file whose writer failed, and would empty a table.
    */
   allowEmpty?: boolean | undefined
 }>
 
-/** Beside rows as text: how their source is written. `Dialect` is of csv and tsv. */
+/** Options for rows as text: the dialect of their source. `Dialect` is for csv and tsv. */
 export type DialectOptions = Dialect &
   Readonly<{
     /**
-     * `detect`: what is not said is detected from the first megabyte, and told to `onReport`. Default: `plain`, only what
-     * is said is used.
+     * `detect`: unnamed options are detected from the first megabyte, and reported to `onReport`. Default: `plain`,
+     * which uses only the named options.
      */
     dialect?: 'plain' | 'detect' | undefined
-    /** Of json: the path to the array of rows in an object, such as `data.items`. Default: the text is the array. */
+    /** For json: the path to the array of rows in an object, such as `data.items`. Default: the text is the array. */
     at?: string | undefined
     /**
-     * Of json and ndjson: what becomes of objects in rows. `flatten`: their members become columns, as in `customer.name`;
-     * `text`: they become the text of their JSON, as arrays with objects or arrays in them do in both. Default: a row with
-     * one is refused.
+     * For json and ndjson: what to do with objects in rows. `flatten`: their members become columns, as in
+     * `customer.name`. `text`: they become their JSON text. With both, arrays that contain objects or arrays become
+     * text. Default: a row with an object is refused.
      */
     nested?: Nested | undefined
-    /** Told what was read, and how, when all of it was. Default: nobody is. */
+    /** Called with a report of what was read, and how, after all was read. Default: none. */
     onReport?: ((report: IntakeReport) => void) | undefined
   }>
 
@@ -51,8 +51,8 @@ export type TextRows = MayBeEmpty &
         /** An array of objects, as bytes of UTF-8 or as text. */
         json: Bytes | string
         /**
-         * Characters before this text in a larger one; messages count from the beginning of that one. Default: 0. Range:
-         * 0 to 2^53 - 1.
+         * Characters before this text in a larger one, from whose beginning messages count. Default: 0. Range: 0 to
+         * 2^53 - 1.
          */
         offset?: number | undefined
       }>
@@ -81,8 +81,8 @@ export type RowInput = RowObject | (object & { readonly [Symbol.iterator]?: neve
 
 /**
  * Rows as objects (an async iterable of any length is read in bounded memory), as text, as a stream of text, or as
- * `chunks`: texts that follow each other, each with a format and columns of its own, as those of a stash. Failures count
- * the rows of a chunk, and name it by its number, from 0.
+ * `chunks`: consecutive texts, each with its own format and columns, like those of a stash. Failures count the rows
+ * within a chunk, and name the chunk by its number, from 0.
  */
 export type RowsInput =
   | Iterable<RowInput>
@@ -114,7 +114,7 @@ export interface RowIds extends Iterable<string> {
    * console.log(rowIds.length, rowIds.get(1) === rowIds.at(-1)) // 2 true
    */
   get(index: number): string
-  /** As `Array.prototype.at`: a negative index counts from the end; undefined outside the range. */
+  /** The ID at an index. A negative index counts from the end; undefined outside the range. */
   at(index: number): string | undefined
 }
 
@@ -145,14 +145,14 @@ export type TypedRowsInput<S extends AnySchema> =
   | TextRows
   | RowStream
 
-/** The rows that go with a schema: those of a schema of `defineSchema`, or any. */
+/** The rows that fit a schema: those of a schema of `defineSchema`, or any. */
 export type RowsOf<S> = [S] extends [never]
   ? RowsInput
   : S extends AnySchema
     ? TypedRowsInput<S>
     : RowsInput
 
-/** The columns of a key that goes with a schema: those of a schema of `defineSchema`, or any. */
+/** The key columns that fit a schema: those of a schema of `defineSchema`, or any. */
 export type KeyColumnOf<S> = [S] extends [never]
   ? string
   : S extends AnySchema
@@ -168,15 +168,15 @@ export type CreateTableRequest<S extends SchemaInput = SchemaInput> = Authored &
     schema?: S | undefined
     /** The rows: objects, an iterable, text, a stream, or a stash. */
     rows: RowsOf<S> | Stash
-    /** IDs of the columns of the table's key, as in `AlterRequest`. Default: none. Not allowed in a job. */
+    /** IDs of the columns of the table's key; see `AlterRequest`. Default: none. Not allowed in a job. */
     key?: readonly KeyColumnOf<S>[] | undefined
     /** What to do with rows that do not fit the schema. Default: `abort`. */
     onSchemaError?: OnSchemaError | undefined
-    /** As in `AddOptions`; a repeat returns the result of the first create. */
+    /** Makes the create safe to repeat; see `AddOptions`. A repeat returns the result of the first create. */
     idempotencyKey?: string | undefined
-    /** As in `AddOptions`. */
+    /** A digest that is compared instead of the request; see `AddOptions`. */
     requestDigest?: Bytes | undefined
-    /** As in `AddOptions`. */
+    /** Whether the result has a receipt; see `AddOptions`. */
     receipt?: boolean | undefined
   }>
 
@@ -187,7 +187,10 @@ export type EnsureTableRequest<S extends SchemaInput = SchemaInput> = Authored &
     name: string
     /** The columns that the table must have. It may have others. */
     schema: S
-    /** IDs of the columns of the table's key, as in `AlterRequest`. Default: a new table has none, another keeps its own. */
+    /**
+     * IDs of the columns of the table's key; see `AlterRequest`. Default: a new table has none, an existing one keeps
+     * its own.
+     */
     key?: readonly KeyColumnOf<S>[] | undefined
   }>
 
@@ -195,9 +198,9 @@ export type EnsureTableRequest<S extends SchemaInput = SchemaInput> = Authored &
 export type RowsFormat = 'csv' | 'tsv' | 'json' | 'ndjson'
 
 /**
- * A new table from a file at a URL, and how the file is written. If something of that is said, or detected, then the
- * `charset` and the `header` of its media type count too, where nothing else is said of them; else a charset other than
- * UTF-8 fails with REQUEST_VALIDATION_ERROR, and `header` is ignored.
+ * A new table from a file at a URL, and the dialect of the file. If an option of the dialect is named or detected,
+ * the `charset` and the `header` of the file's media type count where nothing else is named. Otherwise a charset
+ * other than UTF-8 fails with REQUEST_VALIDATION_ERROR, and `header` is ignored.
  */
 export type ImportTableRequest = Authored &
   DialectOptions &
@@ -207,17 +210,17 @@ export type ImportTableRequest = Authored &
     /** The name of the table. Default: the name of the file without its extension. */
     name?: string | undefined
     /**
-     * The format of the file. Default: by the media type of the response, else by the extension of the file's name; a
-     * file with neither fails with REQUEST_VALIDATION_ERROR.
+     * The format of the file. Default: by the media type of the response, otherwise by the extension of the file's
+     * name; a file with neither fails with REQUEST_VALIDATION_ERROR.
      */
     format?: RowsFormat | undefined
     /** What to do with rows that do not fit the schema. Default: `abort`. */
     onSchemaError?: OnSchemaError | undefined
-    /** As in `AddOptions`. */
+    /** Whether the result has a receipt; see `AddOptions`. */
     receipt?: boolean | undefined
   }>
 
-/** What makes an operation safe to repeat, as in `AddOptions`. */
+/** The members that make an operation safe to repeat; see `AddOptions`. */
 export type Repeatable = Pick<AddOptions, 'idempotencyKey' | 'requestDigest'>
 
 /** Options of `addRows`. */
@@ -243,8 +246,8 @@ export type AddOptions = Authored &
      */
     requestDigest?: Bytes | undefined
     /**
-     * Whether the result has a receipt, which the table keeps. The written rows are read once more for it, which takes
-     * about as long as a scan of them. A preflight ignores it. Default: false.
+     * Whether the result has a receipt, which the table keeps. For this the written rows are read once more, which
+     * takes about as long as a scan of them. A preflight ignores it. Default: false.
      */
     receipt?: boolean | undefined
   }>
@@ -254,28 +257,25 @@ export type OverwriteRequest = Authored &
   Readonly<{
     /** The new columns. Default: the table keeps its schema. */
     schema?: SchemaInput | undefined
-    /** The new rows. One with the `$rowID` of a row of the table keeps it. */
+    /** The new rows. A row with the `$rowID` of a row of the table keeps this ID. */
     rows: RowsInput | Stash
     /** Fails with PRECONDITION_FAILED if the table's version is greater than this. Any size. Default: no condition. */
     ifMatch?: number | bigint | undefined
     /** What to do with rows that do not fit the schema. Default: `abort`. */
     onSchemaError?: OnSchemaError | undefined
-    /** As in `AddOptions`. */
+    /** Whether the result has a receipt; see `AddOptions`. */
     receipt?: boolean | undefined
   }>
 
-/** What `table.preflight` checks: the request of an overwrite, or of an add. */
+/** The request that `table.preflight` checks: of an overwrite, or of an add. */
 export type TablePreflightRequest = OverwriteRequest &
   Readonly<{
     /**
-     * Whether the rows replace those of the table, or are added to them: then their keys are also compared with those
-     * of the table. An add has no `schema` and no `ifMatch`. Default: `overwrite`.
+     * Whether the rows would replace those of the table, or be added; then their keys are also compared with those of
+     * the table. An add has no `schema` and no `ifMatch`. Default: `overwrite`.
      */
     operation?: 'add' | 'overwrite' | undefined
-    /**
-     * Whether the keys of rows to be added are compared with those of the table, not only with each other. Default:
-     * true.
-     */
+    /** Whether the keys of added rows are compared with those of the table, too. Default: true. */
     comparesTable?: boolean | undefined
   }>
 
@@ -294,7 +294,7 @@ export type ChangeResult = Readonly<{
   version: number
   /** The IDs of the written rows, in input order. */
   rowIds: RowIds
-  /** Only if it was requested; a repeat of an add or a create has it as long as it is kept. */
+  /** Only if requested. A repeat of an add or a create has it as long as it is kept. */
   receipt?: Receipt
 }>
 /** A created table, its version, and the IDs of its rows in input order. */
@@ -327,7 +327,10 @@ export type StashEntry = Readonly<{
   expiresAt: number
 }>
 
-/** Rows that are staged in chunks, to become rows of a table in one operation. Using a stash does not consume it. */
+/**
+ * Rows that are staged in chunks, to become rows of a table in one operation. The operation leaves the stash as it
+ * is.
+ */
 export interface Stash {
   /** Names the stash in its team. */
   readonly id: string
@@ -346,7 +349,7 @@ export interface Stash {
    */
   put(serial: string | number, rows: RowsInput, options?: Abortable): Promise<ChunkResult>
   /**
-   * The chunks in their order.
+   * The chunks, in order.
    * @throws {StoreError} STASH_NOT_FOUND if there are none, they have expired or may be lost
    * @example
    * const stash = team.stash('orders')
@@ -356,7 +359,7 @@ export interface Stash {
   chunks(): Promise<readonly StashChunk[]>
   /**
    * Deletes the stash. Tables made from it stay.
-   * @returns Whether there was one; one that has expired counts.
+   * @returns whether there was one, even if it had expired.
    * @throws {StoreError} as every call: see `Store`
    * @example
    * await team.stash('orders').put(0, [{ id: 1 }])

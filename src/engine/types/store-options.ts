@@ -15,26 +15,29 @@ export interface LimitOptions {
    * Default: 256 MiB. Range: 0 to 2^53 - 1.
    */
   readonly freeDiskBytesMin?: number
-  /** Maximum number of tables of one team; one more fails with LIMIT_EXCEEDED. Default: 10,000. Range: 0 to 1,000,000. */
+  /**
+   * Maximum number of tables of one team; a further one fails with LIMIT_EXCEEDED. Default: 10,000. Range: 0 to
+   * 1,000,000.
+   */
   readonly tablesMax?: number
   /**
-   * Maximum size of the names of all tables of one team, in bytes of UTF-8: they are read whole to list them. A longer
-   * name than the limit divided by `tablesMax` fails with LIMIT_EXCEEDED if it exceeds the limit together with the
-   * others; a shorter one is always accepted. On a shared store, processes may exceed it together. Default: 4 MiB.
+   * Maximum size of the names of all tables of one team, in bytes of UTF-8, because a list of tables reads them all.
+   * A name longer than the limit divided by `tablesMax` fails with LIMIT_EXCEEDED if all names together exceed the
+   * limit; a shorter one is always accepted. On a shared store, processes may exceed it together. Default: 4 MiB.
    * Range: 0 to 2^53 - 1.
    */
   readonly tableNamesBytesMax?: number
   /**
-   * Maximum number of unexpired stashes of one team; a chunk of one more fails with LIMIT_EXCEEDED. Chunks that are put
-   * at the same time may exceed it together. Processes that share a store each use a share of the limit before they
-   * count what the others have put, so together they may exceed it somewhat. The same is true of the limits of bytes,
-   * keys and uploads below. Default: 1,000. Range: 0 to 1,000,000.
+   * Maximum number of unexpired stashes of one team; a chunk of a further one fails with LIMIT_EXCEEDED. Concurrent
+   * chunks may exceed it together. Processes that share a store each use a share of the limit before they count
+   * again, so together they may exceed it somewhat. The same holds for the limits of bytes, keys and uploads below.
+   * Default: 1,000. Range: 0 to 1,000,000.
    */
   readonly stashesMax?: number
   /**
    * Maximum stored size of all chunks in the stashes of one team, in bytes. A chunk beyond it fails with
-   * LIMIT_EXCEEDED; chunks that are put at the same time may exceed it together. With a limit, the first put of a team
-   * after an open reads the records of all its chunks. Default: 2^53 - 1, which is no limit. Range: 0 to 2^53 - 1.
+   * LIMIT_EXCEEDED; concurrent chunks may exceed it together. With a limit, the first put of a team after an open
+   * reads the records of all its chunks. Default: 2^53 - 1, which is no limit. Range: 0 to 2^53 - 1.
    */
   readonly stashBytesMax?: number
   /**
@@ -46,14 +49,16 @@ export interface LimitOptions {
    */
   readonly teamRowBytesMax?: number
   /**
-   * Maximum number of idempotency keys kept for one team; an operation with one more fails with LIMIT_EXCEEDED
+   * Maximum number of idempotency keys kept for one team; an operation with a further one fails with LIMIT_EXCEEDED
    * until some have expired and a garbage collection has run. Over HTTP, an API key that is limited to tables leaves
-   * free as many as it has. Default: 100,000. Range: 0 to 10,000,000.
+   * at least as much room as it takes. Default: 100,000. Range: 0 to 10,000,000.
    */
   readonly idempotencyKeysMax?: number
-  /** Maximum number of columns of a table, and of one chunk. Default: 1,000. Range: 1 to 10,000. */
+  /** Maximum number of columns of a table or a chunk. Default: 1,000. Range: 1 to 10,000. */
   readonly columnsMax?: number
-  /** Maximum size of the text of one row, also after an update, in bytes. Default: 4 MiB. Range: 1 KiB to 64 MiB. */
+  /**
+   * Maximum size of the text of one row, including after an update, in bytes. Default: 4 MiB. Range: 1 KiB to 64 MiB.
+   */
   readonly rowBytesMax?: number
   /** Maximum number of rows of one page. Default: 10,000. Range: 1 to 100,000. */
   readonly pageRowsMax?: number
@@ -85,13 +90,13 @@ export interface LimitOptions {
   /** Maximum number of open uploads of one owner. Default: 50. Range: 1 to 10,000. */
   readonly uploadsOpenMax?: number
   /**
-   * Maximum number of uploads and source URLs that are read at the same time. A team starts one only while it has fewer
-   * in progress than there are free places, so a single team uses at most half of the places. Further ones wait. Beyond
-   * 1,000 waiting, or 500 of one team, they fail with RATE_LIMITED. Default: 64. Range: 1 to 10,000.
+   * Maximum number of uploads and source URLs that are read concurrently. A team starts one only while it has fewer
+   * in progress than there are free places, so a single team uses at most half of the places. Further ones wait. If
+   * 1,000 wait, or 500 of one team, further ones fail with RATE_LIMITED. Default: 64. Range: 1 to 10,000.
    */
   readonly filesInFlightMax?: number
   /**
-   * Maximum number of jobs that run at the same time. A team starts one only while it has fewer than there are free
+   * Maximum number of jobs that run concurrently. A team starts one only while it has fewer than there are free
    * places; the others wait. Default: 4. Range: 1 to 1,000.
    */
   readonly jobsInFlightMax?: number
@@ -113,7 +118,7 @@ export interface BehaviorOptions {
   readonly quota?: (request: QuotaRequest) => boolean | Promise<boolean>
   /**
    * Called with each failure of background work, because no caller awaits that work; it is retried later. A failure
-   * that recurs, such as DATA_CORRUPT, needs an operator: run `store.verify()`. Default: one process warning for each
+   * that recurs, such as DATA_CORRUPT, needs an operator: run `store.verify()`. Default: one process warning per
    * task, with its first failure.
    */
   readonly onBackgroundFailure?: (failure: unknown, task: BackgroundTask) => void
@@ -138,19 +143,18 @@ export interface BehaviorOptions {
    */
   readonly overwrittenRowsTtlMs?: number
   /**
-   * How long the changes of a table and its rows as they were are kept for `table.changes`, `table.watch` and
-   * `table.at`, in milliseconds. A garbage collection deletes what is older; on a shared store within a day.
-   * Overwritten rows stay readable for them as long, up to `overwrittenBytesMax`. Each change of a row then stores the
-   * row as it was, too. 0 keeps no history, and deletes what there is. Without the option, no history is recorded, and
-   * that of a table stays until the table changes, so a command or a program that only reads does not delete it. All
-   * processes of a shared store must have the same value. Default: not set, which records as much as 0. Range: 0 to 30
-   * days.
+   * How long the changes of a table and the earlier forms of its rows are kept for `table.changes`, `table.watch` and
+   * `table.at`, in milliseconds. Garbage collection deletes what is older; on a shared store within a day.
+   * Overwritten rows stay readable as long, up to `overwrittenBytesMax`. Each change of a row also stores the earlier
+   * row. 0 keeps no history, and deletes any. Without the option, no history is recorded, and the history of a table
+   * stays until the table changes, so a program that only reads does not delete it. All processes of a shared store
+   * must have the same value. Default: not set, which records as much as 0. Range: 0 to 30 days.
    */
   readonly historyRetentionMs?: number
   /**
-   * How long an object must have been unreferenced before garbage collection deletes it, in milliseconds.
-   * The delay protects readers that looked the object up earlier; those of a process that stood still for longer fail
-   * with STORAGE_UNAVAILABLE. Default: 10 minutes. Range: 0 to 1 day.
+   * How long an object must have been unreferenced before garbage collection deletes it, in milliseconds. The delay
+   * protects readers that looked the object up earlier. If their process pauses longer, they fail with
+   * STORAGE_UNAVAILABLE. Default: 10 minutes. Range: 0 to 1 day.
    */
   readonly orphanGraceMs?: number
   /**
@@ -175,18 +179,18 @@ export interface BehaviorOptions {
   /** How long a job is kept after its end, in milliseconds. Default: 7 days. Range: 1 minute to 30 days. */
   readonly jobTtlMs?: number
   /**
-   * How long a process may go without renewing its lease, or that of a job, before others consider it ended, in
-   * milliseconds: they then take over its jobs, garbage collections and compactions, and delete the objects that it had
-   * not linked. If it is still alive, its operations in progress fail with STORAGE_UNAVAILABLE. All processes of a
-   * store must have the same value. Only for a key-value store that several processes share. Default: 30 seconds.
+   * How long a process may leave its lease, or the lease of a job, unrenewed before others consider it ended, in
+   * milliseconds. They then take over its jobs, garbage collections and compactions, and delete the objects that it
+   * had not linked. If it is still alive, its operations in progress fail with STORAGE_UNAVAILABLE. All processes of
+   * a store must have the same value. Only for a key-value store that several processes share. Default: 30 seconds.
    * Range: 100 ms to 10 minutes.
    */
   readonly jobLeaseMs?: number
   /**
-   * How far the clock of a process may be from that of the database of a shared store, in milliseconds; they are
-   * compared at the opening and three times per `jobLeaseMs`. While it is farther, what begins or ends a lifetime fails
-   * with STORAGE_UNAVAILABLE, garbage collections included. Default: 5 minutes. Range: 1 second to 2^53 - 1, which is
-   * no limit.
+   * How much the clock of a process may differ from that of a shared store's database, in milliseconds. They are
+   * compared at open and three times per `jobLeaseMs`. If they differ more, whatever begins or ends a lifetime fails
+   * with STORAGE_UNAVAILABLE, including garbage collections. Default: 5 minutes. Range: 1 second to 2^53 - 1, which
+   * is no limit.
    */
   readonly clockSkewMs?: number
   /** The time source. Default: the system's. */
@@ -195,13 +199,12 @@ export interface BehaviorOptions {
   readonly random?: Random
 }
 
-/** Memory, the form of new segments, and background work. They change speed and space. */
+/** Memory, the form of new segments, and background work. These options change only speed and space. */
 export interface PerformanceOptions {
   /**
-   * Maximum memory of all caches of the store together, estimated, in bytes. Each cache has a share, which
-   * `store.memory()` reports. A fifth is for frames, footers and rows of point reads, a sixth for sorted rows, which take
-   * 8 bytes each. 0 caches nothing.
-   * Default: 96 MiB. Range: 0 to 16 GiB.
+   * Maximum estimated memory of all caches of the store together, in bytes. Each cache has a share, which
+   * `store.memory()` reports. A fifth is for frames, footers and rows of point reads, a sixth for sorted rows, which
+   * take 8 bytes each. 0 caches nothing. Default: 96 MiB. Range: 0 to 16 GiB.
    */
   readonly cacheBytesMax?: number
   /**
@@ -210,26 +213,26 @@ export interface PerformanceOptions {
    */
   readonly bufferBytesMax?: number
   /**
-   * Compression of new segments; existing ones stay as they are and are still read. `zstd` takes about a
-   * quarter of the space and needs Node 22.15 or later, also for reading. `deflate` takes as much space, is
-   * slower, and can be read everywhere. `none` is the fastest to write and to read. Compression runs on other threads.
-   * Default: `auto`, which is `none`; but segments of rows of fewer than 128 bytes on average are written with
-   * `recompression` at once, as they would take more space than in a database, and so are all segments of a store
-   * that several processes share, as they go over a network.
+   * Compression of new segments; existing ones stay as they are and remain readable. `zstd` takes about a quarter of
+   * the space and needs Node 22.15 or later, even for reading. `deflate` takes equal space, is slower, and can be
+   * read everywhere. `none` is the fastest to write and to read. Compression runs on other threads. Default: `auto`,
+   * which is `none`, with two exceptions that are written with `recompression` at once: segments whose rows have
+   * fewer than 128 bytes on average, which would take more space than in a database, and all segments of a shared
+   * store, which go over a network.
    */
   readonly compression?: 'auto' | Compression
   /**
-   * Compression of the segments of tables that have reached the age of `recompressionAgeMs`: a background task rewrites
-   * those that are not compressed, with the same rows, row IDs and versions. `none` rewrites none. Default: `auto`,
-   * which is `zstd` if `compression` is `auto` and the runtime has zstd, else `none`.
+   * Compression of the segments of tables that have reached the age of `recompressionAgeMs`: a background task
+   * rewrites those that are not compressed, with the same rows, row IDs and versions. `none` rewrites none. Default:
+   * `auto`, which is `zstd` if `compression` is `auto` and the runtime has zstd, otherwise `none`.
    */
   readonly recompression?: 'auto' | Compression
   /**
    * Whether new segments store the least and the greatest value of their columns, and a filter of the values, so that
    * reads with a condition skip segments without a matching row. They take up to 256 KiB of a segment. `true` is for
-   * all columns, and makes writing rows two thirds to four fifths slower; a list of 1 to 32 IDs is for the columns with
-   * these IDs, in any table: one makes it a tenth to a fifth slower. A column with a text of more than 128 bytes has no
-   * filter. Stores without the option can read such segments too. Default: false.
+   * all columns, and makes writing rows two thirds to four fifths slower; a list of 1 to 32 IDs is for the columns
+   * with these IDs, in any table: one ID makes it a tenth to a fifth slower. A column with a text of more than 128
+   * bytes has no filter. Stores without the option can read such segments too. Default: false.
    */
   readonly valueFilters?: boolean | readonly string[]
   /** Maximum number of rows of one segment. Default: 65,536. Range: 1 to 65,536. */
@@ -240,16 +243,15 @@ export interface PerformanceOptions {
    */
   readonly segmentBytesMax?: number
   /**
-   * Maximum number of rows of an add that become row records instead of a segment, if their text has at most
-   * `inlineBytesMax` too. Default: 1,000. Range: 0 to 1,000.
+   * Maximum number of rows of an add that become row records instead of a segment, if their text is at most
+   * `inlineBytesMax`. Default: 1,000. Range: 0 to 1,000.
    */
   readonly inlineRowsMax?: number
   /** Maximum size of the text of such an add, in bytes. See `inlineRowsMax`. Default: 256 KiB. Range: 0 to 1 MiB. */
   readonly inlineBytesMax?: number
   /**
-   * Maximum memory of a merge for the keys of its rows, in bytes: 31 for each row. A merge of more rows reads both
-   * sides once for each part of the keys. Each of several concurrent merges may use that much. Default: 128 MiB. Range:
-   * 1 MiB to 16 GiB.
+   * Maximum memory of a merge for the keys of its rows, in bytes: 31 per row. A merge of more rows reads both sides
+   * once per part of the keys. Each concurrent merge may use that much. Default: 128 MiB. Range: 1 MiB to 16 GiB.
    */
   readonly mergeBytesMax?: number
   /**
@@ -291,7 +293,7 @@ export interface MaintenanceOptions {
    */
   readonly recompressionAgeMs?: number
   /**
-   * How much smaller a segment must get to be compressed, in percent; one that saves less is left as it is. With 0 all
+   * How much smaller a segment must get to be compressed, in percent; one that saves less stays as it is. With 0 all
    * are rewritten. Default: 10. Range: 0 to 99.
    */
   readonly recompressionSavingMin?: number
@@ -313,8 +315,8 @@ export interface StoreOptions extends LimitOptions, BehaviorOptions, Performance
 /**
  * A background task of a store. `garbageCollection` deletes unreferenced and expired data, `fileCollection` deletes
  * files that no row names, `compaction` rewrites segments with their row records, `recompression` compresses segments
- * of some age, `codecs` records at open which compressions the segments use, `jobs` runs jobs and takes over those that
- * another process left, and `lease` shows the processes that share the store that this one lives.
+ * of some age, `codecs` records at open which compressions the segments use, `jobs` runs jobs and takes over those
+ * that another process left, and `lease` renews the lease of this process on a shared store.
  */
 export type BackgroundTask =
   | 'garbageCollection'

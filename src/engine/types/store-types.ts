@@ -53,9 +53,10 @@ export type { TypedTable } from './typed-types.js'
 /**
  * An open store. Everything in it belongs to a team; see `team`.
  *
- * Every call on it, its teams, tables, stashes, files and jobs may fail with STORE_CLOSED, STORAGE_UNAVAILABLE and, if
- * stored bytes are damaged, DATA_CORRUPT; a change also with INSUFFICIENT_STORAGE, and with DATA_LOSS after the store
- * found that acknowledged commits are missing. The methods name the other codes, and these where they mean more.
+ * Every call on it, its teams, tables, stashes, files and jobs may fail with STORE_CLOSED, STORAGE_UNAVAILABLE and,
+ * if stored bytes are damaged, DATA_CORRUPT; a change also with INSUFFICIENT_STORAGE, and with DATA_LOSS after the
+ * store found that acknowledged commits are missing. The methods name the other codes, and these where they have a
+ * further meaning.
  */
 export interface Store extends Disposing {
   /**
@@ -67,7 +68,7 @@ export interface Store extends Disposing {
    */
   team(teamId: string): Team
   /**
-   * The IDs of the teams that ever stored anything, in the order of their UTF-8 bytes. They may have no tables now.
+   * The IDs of all teams that have ever stored anything, ordered by their UTF-8 bytes. They may have no tables now.
    * @throws {StoreError} as every call: see `Store`
    * @example
    * await store.team('acme').createTable({ name: 'Orders', rows: [{ id: 1 }] })
@@ -76,10 +77,10 @@ export interface Store extends Disposing {
   teams(): Promise<readonly string[]>
   /**
    * Compacts row records into segments, then deletes what is unreferenced or expired. Both also run in the
-   * background. Of several processes that share a store, one does this for each team in the background, until that
-   * process ends; this call does it for all teams, and such work of other processes ends without effect. The call reads
-   * all records; the background of a shared store does so once a day, and otherwise reads only what changes have left
-   * to do.
+   * background. On a shared store, one process does this for each team in the background, until that process ends;
+   * this call does it for all teams, and concurrent background work of other processes ends without effect. The call
+   * reads all records. The background work of a shared store does so once a day, and otherwise reads only where
+   * changes have left work.
    * @throws {StoreError} OPTION_NOT_ALLOWED, ABORTED, and as every call: see `Store`
    * @example
    * const { objects, stashes } = await store.maintain() // what was deleted
@@ -110,7 +111,7 @@ export interface Store extends Disposing {
   /**
    * Waits for operations in flight, then frees everything. Later calls fail with STORE_CLOSED, and so do the next call
    * of a transaction and an operation that still reads a stream of bytes. `await using` calls it.
-   * @throws {StoreError} STORAGE_UNAVAILABLE, DATA_LOSS: the place of the store was taken away meanwhile; it is
+   * @throws {StoreError} STORAGE_UNAVAILABLE, DATA_LOSS: the store lost its directory, or the lock on it; it is
    *   closed anyway
    * @example
    * await store.close()
@@ -126,7 +127,7 @@ export interface Store extends Disposing {
    */
   memory(): StoreMemory
   /**
-   * What the store has done since it was opened, for the counters of metrics. As cheap as `memory`.
+   * What the store has done since it was opened, for the counters of metrics. As fast as `memory`.
    * @example
    * await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
    * console.log(store.activity().rowsIn) // 2
@@ -139,9 +140,9 @@ export interface Store extends Disposing {
    * console.log(status.writable ? 'ready' : status.code) // ready
    */
   status(): StoreStatus
-  /** The limits that are in force. */
+  /** The limits in force. */
   readonly limits: StoreLimits
-  /** Operations that take no team: receiving the bytes of uploads, and serving files. */
+  /** Operations that need no team: receiving the bytes of uploads, and serving files. */
   readonly files: PublicFiles
   /** API keys that the store keeps, for `createContract` with `storedKeys`, or a server of your own. */
   readonly keys: ApiKeys
@@ -154,15 +155,15 @@ export type StoreLimits = Readonly<{
   fileBytesMax: number
 }>
 
-/** The tables, stashes and files of one team. Nothing of another team can be seen through it. Errors: see `Store`. */
+/** The tables, stashes and files of one team. It gives no access to other teams. Errors: see `Store`. */
 export interface Team {
   /** The ID that `store.team` was called with. */
   readonly id: string
   /** The files of the team. */
   readonly files: Files
   /**
-   * Creates a table with its rows, in one commit: on any error there is no table. Two creates with the same
-   * name make two tables.
+   * Creates a table with its rows, in one commit: on any error no table exists. Two creates with the same name make
+   * two tables.
    * @throws {StoreError} REQUEST_VALIDATION_ERROR, STASH_NOT_FOUND, IDEMPOTENCY_KEY_REUSED, LIMIT_EXCEEDED, ABORTED;
    *   of the rows, with their place: COLUMN_ID_NOT_FOUND, COLUMN_HAS_INVALID_VALUE, COLUMN_ID_RESERVED,
    *   COLUMN_ID_NOT_UNIQUE, KEY_NOT_UNIQUE (with `key`)
@@ -176,9 +177,9 @@ export interface Team {
     request: CreateTableRequest<S> & Abortable,
   ): Promise<CreateResult>
   /**
-   * The table of a name, with at least these columns: it is created if there is none, and otherwise given the columns
-   * that it lacks. A type becomes wider by the rules of `updateSchema`. Rows stay as they are, and so do display names
-   * and other columns. Calls at the same time make one table. Of several tables with the name, it is the oldest.
+   * The table with a name, with at least these columns. It is created if there is none; otherwise the columns that it
+   * lacks are added, and types are widened by the rules of `updateSchema`. Rows, display names and other columns stay
+   * as they are. Concurrent calls make one table. Of several tables with the name, it is the oldest.
    * @throws {StoreError} as `createTable`; REQUEST_VALIDATION_ERROR for a column whose cells its type would not hold, and
    *   for a table with another key
    * @example
@@ -193,7 +194,7 @@ export interface Team {
     request: EnsureTableRequest<S> & Abortable,
   ): Promise<TypedTable<S>>
   /**
-   * As `ensureTable`, with any schema.
+   * The same with any schema.
    * @throws {StoreError} as above
    * @example
    * const columns = [{ id: 'total', type: 'number' }] as const
@@ -213,9 +214,10 @@ export interface Team {
    */
   importTable(request: ImportTableRequest & Abortable): Promise<CreateResult>
   /**
-   * Checks the request of a create and writes nothing. Its `idempotencyKey` has no effect. Values that do not fit, and
-   * columns that the schema lacks, are in the report. Every other failure is the error that the create would fail with:
-   * KEY_NOT_UNIQUE for rows with one key, once no value is in the way. All rows are read for that, those of a stash too.
+   * Checks the request of a create and writes nothing. Its `idempotencyKey` has no effect. Values that do not fit,
+   * and columns that the schema lacks, are in the report. Every other failure is the error of the create itself, such
+   * as KEY_NOT_UNIQUE for rows with one key, if all values fit. All rows are read for this, including those of a
+   * stash.
    * @param request - With `signal`, which ends the call with ABORTED before the next segment of rows.
    * @throws {StoreError} as `createTable`
    * @example
@@ -226,7 +228,7 @@ export interface Team {
    */
   preflight(request: CreateTableRequest & Abortable): Promise<PreflightReport>
   /**
-   * As `table`, with rows that the compiler knows.
+   * A table by its ID, whose rows the compiler knows.
    * @param schema - What `defineSchema` returns.
    * @throws {StoreError} as `table`; the first operation on rows also SCHEMA_MISMATCH
    * @example
@@ -239,14 +241,14 @@ export interface Team {
   table<S extends AnySchema>(tableId: string, schema: S): TypedTable<S>
   /**
    * A table by its ID. Does not check that it exists: its operations fail with TABLE_NOT_FOUND.
-   * @throws {StoreError} REQUEST_VALIDATION_ERROR for what is no well-formed text
+   * @throws {StoreError} REQUEST_VALIDATION_ERROR for anything but well-formed text
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
    * console.log(await team.table(tableId).count()) // 2
    */
   table(tableId: string): Table
   /**
-   * As `tableByName`, with rows that the compiler knows.
+   * The oldest table with a name, whose rows the compiler knows; null: there is none.
    * @param schema - What `defineSchema` returns.
    * @throws {StoreError} as every call: see `Store`; REQUEST_VALIDATION_ERROR; SCHEMA_MISMATCH from the first
    *   operation on rows
@@ -254,7 +256,7 @@ export interface Team {
   tableByName<S extends AnySchema>(name: string, schema: S): Promise<TypedTable<S> | null>
   /**
    * The oldest table with a name; null: there is none.
-   * @throws {StoreError} REQUEST_VALIDATION_ERROR for what is no text
+   * @throws {StoreError} REQUEST_VALIDATION_ERROR for anything but a text
    * @example
    * await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
    * const orders = await team.tableByName('Orders')
@@ -270,7 +272,7 @@ export interface Team {
    */
   tables(): Promise<readonly TableInfo[]>
   /**
-   * As `tables`, but only their IDs and names, which is faster.
+   * The IDs and names of all tables in order of creation, which is faster than `tables`.
    * @throws {StoreError} as `tables`; what `reserve` throws
    * @example
    * await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
@@ -279,7 +281,7 @@ export interface Team {
   tableNames(options?: TableNamesOptions): Promise<readonly TableEntry[]>
   /**
    * All tables with a name, the oldest first.
-   * @throws {StoreError} as `tables`; REQUEST_VALIDATION_ERROR for what is no text
+   * @throws {StoreError} as `tables`; REQUEST_VALIDATION_ERROR for anything but a text
    * @example
    * await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
    * await team.createTable({ name: 'Orders', rows: [{ id: 2 }] })
@@ -289,26 +291,27 @@ export interface Team {
   /**
    * Runs a function whose changes of tables are committed together when it resolves, or not at all when it rejects.
    *
-   * All its reads are of one moment, and nobody has changed any of the tables between that moment and the commit: the
+   * All its reads show one moment, and nobody changes any of the tables between that moment and the commit: the
    * transactions and all other operations of the team are serializable. Nothing is locked. If others have changed a
-   * table that it read or changed, the function is called again, on the tables as they are then, 10 times in all. So it
-   * must have no effects beside those on the transaction, and must await all that it calls. What it reads is of one
-   * moment also in a call that will be repeated.
+   * table that it read or changed, the function is called again, on the current tables, up to 10 times in all. So it
+   * must have no other side effects, and must await all that it calls. Even in a call that will be repeated, its
+   * reads show one moment.
    *
-   * The key of a table is checked by each call, on the rows that the calls before it left: two rows exchange their keys
-   * in one `updateRows`.
+   * Each call checks the key of a table, on the rows that earlier calls left: to exchange the keys of two rows, use
+   * one `updateRows`.
    *
    * Limits of one transaction: 100 tables, 20,000 records and 16 MiB of changes (a record is a changed row; a segment
-   * of added rows counts as a part of one), 100,000 rows read. Merges, receipts, idempotency keys, jobs, imports, files
-   * and other transactions are no part of it: a call of `team.transaction` within the function is a transaction of its
-   * own, which does not see this one's changes and makes it be repeated if it changes the same tables.
+   * of added rows counts as a part of one), 100,000 rows read. Merges, receipts, idempotency keys, jobs, imports,
+   * files and other transactions cannot be part of it: a call of `team.transaction` within the function is a
+   * transaction of its own, which does not see this one's changes and makes it be repeated if it changes the same
+   * tables.
    *
-   * A `signal` ends the transaction with ABORTED, and nothing is committed: the function is not called again, its next
-   * call of the transaction fails, and what it returns is not used. The function itself is waited for. Once the commit
-   * has begun, the signal has no effect: the transaction resolves if it was committed, fails with ABORTED if the commit
-   * was refused because of others, and fails as without a signal if its outcome is unknown.
+   * A `signal` ends the transaction with ABORTED, and nothing is committed: the function is not called again, its
+   * next call of the transaction fails, and its result is not used. The function itself is awaited. Once the commit
+   * has begun, the signal has no effect: the transaction resolves if it was committed, fails with ABORTED if the
+   * commit was refused because of other changes, and fails as without a signal if the outcome is unknown.
    * @param options - `signal`.
-   * @returns What the function resolved to.
+   * @returns the result of the function.
    * @throws {StoreError} TRANSACTION_CONFLICT with outcome `unchanged` after 10 calls; LIMIT_EXCEEDED; what the function
    *   throws; ABORTED; STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
    * @example
@@ -334,7 +337,7 @@ export interface Team {
    */
   stash(stashId: string): Stash
   /**
-   * The stashes that have neither expired nor may have lost chunks, in the order of their IDs.
+   * The usable stashes, ordered by ID: those that have neither expired nor may have lost chunks.
    * @throws {StoreError} as every call: see `Store`
    * @example
    * await team.stash('orders').put(0, [{ id: 1 }, { id: 2 }])
@@ -342,12 +345,13 @@ export interface Team {
    */
   stashes(): Promise<readonly StashEntry[]>
   /**
-   * Starts an operation that runs in the background, and is continued after a crash. Rows in the request are read and
-   * durable when this resolves; a stash of the caller must exist until the job has ended. A request that is invalid by
-   * itself is refused here, as the operation would refuse it.
+   * Starts an operation that runs in the background, and continues after a crash. When this resolves, the rows in the
+   * request are read and durable; a stash of the caller must exist until the job has ended. A request that is invalid
+   * by itself is refused here, as the operation would refuse it.
    * @throws {StoreError} REQUEST_VALIDATION_ERROR, TABLE_NOT_FOUND, STASH_NOT_FOUND, LIMIT_EXCEEDED,
    *   COLUMN_ID_NOT_FOUND, COLUMN_HAS_INVALID_VALUE, COLUMN_ID_RESERVED, COLUMN_ID_NOT_UNIQUE; RATE_LIMITED: the team
-   *   has 100 open jobs here, or as many as all teams leave free of 1,000; SOURCE_URL_NOT_ALLOWED: an import, in a process without `sources`
+   *   has 100 open jobs in this process, or as many as are free of 1,000 for all teams; SOURCE_URL_NOT_ALLOWED: an
+   *   import, in a process without `sources`
    * @example
    * const job = await team.startJob({ create: { name: 'Orders', rows: [{ id: 1 }] } })
    * const status = await job.wait()
@@ -362,8 +366,8 @@ export interface Team {
    */
   job(jobId: string): Job
   /**
-   * The open jobs, and those that ended at most `jobTtlMs` ago, the newest last.
-   * @throws {StoreError} as every call: see `Store`; REQUEST_VALIDATION_ERROR for an option that is none
+   * The open jobs, and those that ended at most `jobTtlMs` ago, newest last.
+   * @throws {StoreError} as every call: see `Store`; REQUEST_VALIDATION_ERROR for an unknown option
    * @example
    * const job = await team.startJob({ create: { name: 'Orders', rows: [{ id: 1 }] }, note: 'nightly' })
    * await job.wait()
@@ -371,12 +375,12 @@ export interface Team {
    */
   jobs(options?: JobsOptions): Promise<readonly JobEntry[]>
   /**
-   * Deletes everything of the team: tables, stashes, uploads, files, jobs, receipts, and what is kept under idempotency
-   * keys. Running jobs fail. When it resolves, the team is as if it had never been used, except for its API keys, and
-   * for rows that scans in progress still read. An interrupted call can be repeated: what is deleted stays deleted.
-   * What others add meanwhile is whole or gone afterwards.
-   * @throws {StoreError} STORAGE_UNAVAILABLE: others keep adding data to the team. The `outcome` of every failure of the
-   *   storage is `unknown`: something may be deleted. REQUEST_VALIDATION_ERROR, ABORTED
+   * Deletes everything of the team: tables, stashes, uploads, files, jobs, receipts, and the results under
+   * idempotency keys. Running jobs fail. When it resolves, the team is as if it had never been used, except for its
+   * API keys, and for rows that scans in progress still read. An interrupted call can be repeated: what is deleted
+   * stays deleted. Data that others add meanwhile is complete or gone afterwards.
+   * @throws {StoreError} STORAGE_UNAVAILABLE: others keep adding data to the team. The `outcome` of every failure of
+   *   the storage is `unknown`: some data may be deleted. REQUEST_VALIDATION_ERROR, ABORTED
    * @example
    * await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
    * await team.deleteAll()

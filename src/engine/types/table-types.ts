@@ -56,10 +56,10 @@ import type {
  * `Store` says with which codes every call may fail.
  */
 export interface Table extends TableLog, TextTable {
-  /** The ID of the table, which `createTable` gave. */
+  /** The ID of the table, as returned by `createTable`. */
   readonly id: string
   /**
-   * The table as it is now. Reads a few records, however many rows it has.
+   * The current description of the table. Reads a few records, however many rows it has.
    * @throws {StoreError} TABLE_NOT_FOUND
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
@@ -86,8 +86,8 @@ export interface Table extends TableLog, TextTable {
    */
   version(): Promise<number>
   /**
-   * One page of rows in order of insertion. Pass its `continuation` to get the next one. A walk to the end shows
-   * each row that existed all the time exactly once.
+   * One page of rows in order of insertion. Pass its `continuation` to get the next one. A walk to the end shows each
+   * row that existed throughout exactly once.
    * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, CONTINUATION_INVALID, DATA_CORRUPT
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
@@ -98,8 +98,8 @@ export interface Table extends TableLog, TextTable {
   page(request?: FindPageRequest): Promise<Page>
   /**
    * One row and its version; null if the table has no such row.
-   * @param row - Its ID, or the values of the key columns of a table with a key: `{ email: 'a@b.example' }`. The index of
-   *   the key leads to the row, without a scan.
+   * @param row - Its ID, or the values of the key columns of a table with a key: `{ email: 'a@b.example' }`. The key
+   *   index finds the row without a scan.
    * @throws {StoreError} TABLE_NOT_FOUND, DATA_CORRUPT; REQUEST_VALIDATION_ERROR: these are not the columns of the key
    * @example
    * const rows = [{ email: 'a@example.com', plan: 'pro' }]
@@ -110,7 +110,7 @@ export interface Table extends TableLog, TextTable {
    */
   get(row: string | KeyValues, options?: ReadOptions): Promise<ReadResult | null>
   /**
-   * Rows by their IDs, in the order of the IDs, all as they were at one moment; null for an ID without a row.
+   * Rows by their IDs, in the order of the IDs, all at one moment; null for an ID without a row.
    * @param rowIds - At most 10,000.
    * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, DATA_CORRUPT
    * @example
@@ -120,8 +120,9 @@ export interface Table extends TableLog, TextTable {
    */
   getMany(rowIds: readonly string[], options?: ReadOptions): Promise<readonly (ReadResult | null)[]>
   /**
-   * All rows, or those that `options` select, in order, in bounded memory: 1,000 at a time. A concurrent overwrite does
-   * not affect it. If objects are on another machine, the next 1,000 are read while the caller uses the current ones.
+   * All rows, or those that `options` select, in order and in bounded memory: 1,000 at a time. A concurrent overwrite
+   * does not affect it. If objects are on another machine, the next 1,000 are read while the caller uses the current
+   * ones.
    * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, ABORTED, DATA_CORRUPT
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: { csv: 'id,total\n1,5\n2,12' } })
@@ -146,7 +147,7 @@ export interface Table extends TableLog, TextTable {
    */
   count(where?: Where, options?: CountOptions): Promise<number>
   /**
-   * The groups of the rows that match by the values of some columns, largest first, equally large ones by their values.
+   * Groups the matching rows by the values of some columns. Largest groups first, equally large ones by their values.
    * One scan; at most 10,000 groups, and 4 MiB of their values.
    * @param request - `numbers`: the form of numbers in `values`, `least` and `greatest`, as in `ReadOptions`.
    * @throws {StoreError} as `scan`; REQUEST_VALIDATION_ERROR, also if there are more groups, or if a sum has more than 400
@@ -169,9 +170,9 @@ export interface Table extends TableLog, TextTable {
    */
   addRows(rows: RowsInput | Stash, options?: AddOptions & Abortable): Promise<ChangeResult>
   /**
-   * Changes the given cells of a row: null empties a cell, absent columns stay.
-   * Errors in this order: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR (the cells), ROW_NOT_FOUND,
-   * PRECONDITION_FAILED (`ifMatch` against the row's version), then those of the cells.
+   * Changes the given cells of a row: null empties a cell, absent columns stay. Errors in this order:
+   * TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR (the cells), ROW_NOT_FOUND, PRECONDITION_FAILED (`ifMatch` against the
+   * row's version), then errors of the cells.
    * @throws {StoreError} those above; of the cells: COLUMN_ID_NOT_FOUND, COLUMN_HAS_INVALID_VALUE, COLUMN_ID_RESERVED,
    *   KEY_NOT_UNIQUE
    * @example
@@ -192,8 +193,8 @@ export interface Table extends TableLog, TextTable {
    * row.
    *
    * Errors in this order: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR (the arguments and the cells), ROW_NOT_FOUND,
-   * PRECONDITION_FAILED (`ifMatch` against the row's version), then those of cells. The error's `row` is the index of the
-   * update; its message has the index and the row ID. `problems` are those of all updates that fail.
+   * PRECONDITION_FAILED (`ifMatch` against the row's version), then errors of the cells. The error's `row` is the
+   * index of the update; its message has the index and the row ID. `problems` lists all updates that fail.
    * @throws {StoreError} those above; of the cells: COLUMN_ID_NOT_FOUND, COLUMN_HAS_INVALID_VALUE, COLUMN_ID_RESERVED,
    *   KEY_NOT_UNIQUE
    * @example
@@ -207,7 +208,7 @@ export interface Table extends TableLog, TextTable {
     options?: UpdateRowsOptions & Repeatable,
   ): Promise<Readonly<{ version: number }>>
   /**
-   * Deletes a row. The result says whether there was such a row; if not, the version stays.
+   * Deletes a row. The result says whether the row existed; if not, the version stays.
    * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR
    * @example
    * const { tableId, rowIds } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
@@ -216,10 +217,9 @@ export interface Table extends TableLog, TextTable {
    */
   deleteRow(rowId: string, options?: Authored): Promise<DeleteResult>
   /**
-   * Deletes rows, all or none, in one commit. An ID without a row is not an error: it is counted as missing, and so is the
-   * second occurrence of one ID. If no row is there, the version stays. With `where`, the rows that match are deleted,
-   * all of them as the table is at that moment. A condition that every row matches, such as `{}`, is refused without
-   * `all: true`.
+   * Deletes rows, all or none, in one commit. An ID without a row is not an error: it counts as missing, and so does
+   * the second occurrence of an ID. If no row exists, the version stays. With `where`, all rows that match at the
+   * commit are deleted. A condition that every row matches, such as `{}`, is refused without `all: true`.
    * @param options - `signal`, which ends the search with ABORTED before the next 256 KiB of rows.
    * @throws {StoreError} TABLE_NOT_FOUND; REQUEST_VALIDATION_ERROR, also if there are more than 10,000 rows;
    *   PRECONDITION_FAILED with `problems`, as `updateRows`; ABORTED; IDEMPOTENCY_KEY_REUSED; TRANSACTION_CONFLICT with outcome `unchanged` if other processes changed the table during each of 8 searches
@@ -234,11 +234,11 @@ export interface Table extends TableLog, TextTable {
     options?: Abortable & Authored & Repeatable,
   ): Promise<DeleteRowsResult>
   /**
-   * Merges rows into the table by key, in one operation: rows with a key that the table has change it, others are
-   * added. Rows that keep their values are not written. Memory is bounded by `mergeBytesMax`, whatever the size of
-   * table and input.
-   * @throws {StoreError} KEY_NOT_UNIQUE if two rows of the input have one key, or a row of the input has the key of two
-   *   rows of the table; COLUMN_HAS_INVALID_VALUE if a key cell of the input is empty; PRECONDITION_FAILED; as
+   * Merges rows into the table by key, in one operation: an input row with a key of the table changes that row,
+   * others are added. Rows with equal values are not written. Memory is bounded by `mergeBytesMax`, whatever the size
+   * of table and input.
+   * @throws {StoreError} KEY_NOT_UNIQUE if two rows of the input have the same key, or two rows of the table have the
+   *   key of an input row; COLUMN_HAS_INVALID_VALUE if a key cell of the input is empty; PRECONDITION_FAILED; as
    *   `addRows`
    * @example
    * const { tableId } = await team.createTable({ name: 'Stock', rows: [{ code: 'a', left: 1 }, { code: 'b', left: 2 }] })
@@ -248,9 +248,9 @@ export interface Table extends TableLog, TextTable {
    */
   merge(request: MergeRequest): Promise<MergeResult>
   /**
-   * Replaces all rows at once, and with `schema` the schema too. A row with the `$rowID` of a row of the table
-   * keeps that ID. Errors in this order: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR (schema and rows),
-   * PRECONDITION_FAILED (`ifMatch` against the table's version), then those of the rows.
+   * Replaces all rows at once, and with `schema` the schema too. A row with the `$rowID` of a row of the table keeps
+   * that ID. Errors in this order: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR (schema and rows), PRECONDITION_FAILED
+   * (`ifMatch` against the table's version), then errors of the rows.
    * @throws {StoreError} those above; STASH_NOT_FOUND, LIMIT_EXCEEDED, ABORTED; of the rows, with their place:
    *   COLUMN_ID_NOT_FOUND, COLUMN_HAS_INVALID_VALUE, COLUMN_ID_RESERVED, COLUMN_ID_NOT_UNIQUE, KEY_NOT_UNIQUE
    * @example
@@ -260,10 +260,10 @@ export interface Table extends TableLog, TextTable {
    */
   overwrite(request: OverwriteRequest & Abortable): Promise<ChangeResult>
   /**
-   * Checks the request of an overwrite, with `operation: 'add'` that of an add, or with `convert` that of such an `alter`,
-   * and writes nothing. Values that do not fit, and columns that the schema lacks, are in the report. Every other failure is the error that the operation would
-   * fail with: KEY_NOT_UNIQUE for rows with one key, once no value is in the way. All rows are read for that, those of a
-   * stash too.
+   * Checks the request of an overwrite, with `operation: 'add'` that of an add, or with `convert` that of such an
+   * `alter`, and writes nothing. Values that do not fit, and columns that the schema lacks, are in the report. Every
+   * other failure is the error of the operation itself, such as KEY_NOT_UNIQUE for rows with one key, if all values
+   * fit. All rows are read for this, including those of a stash.
    * @param request - With `signal`, which ends the call with ABORTED before the next segment of rows.
    * @throws {StoreError} as `overwrite`, `addRows` and `alter`
    * @example
@@ -275,8 +275,8 @@ export interface Table extends TableLog, TextTable {
     request: (TablePreflightRequest | Pick<AlterRequest, 'convert' | 'ifMatch'>) & Abortable,
   ): Promise<TablePreflightReport>
   /**
-   * The receipt of the operation that made a version of the table. null: it was made without `receipt`, or the receipt
-   * is not kept any more: it is as long as `change` finds the version.
+   * The receipt of the operation that made a version of the table. null: it was made without `receipt`, or the
+   * receipt was deleted: it is kept as long as `change` finds the version.
    * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, DATA_CORRUPT
    * @example
    * const { tableId, version } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }], receipt: true })
@@ -285,12 +285,12 @@ export interface Table extends TableLog, TextTable {
    */
   receipt(version: number): Promise<Receipt | null>
   /**
-   * The changes after a version, one for each version, in order, up to the version of the table when the iterator is at
-   * its end. They are read from what was committed, so each is there once: also after a crash, with several processes,
+   * The changes after a version, one per version, in order, up to the current version when the iterator reaches it.
+   * They are read from committed records, so each appears exactly once, even after a crash, with several processes,
    * and after compactions and garbage collections. A change of the schema alone has no rows.
    *
    * The history of a table is kept for `historyRetentionMs`. It begins with the first change made while the store was
-   * open with that option. A request for a version before the earliest one that is kept, or before a restore or a loss of
+   * open with that option. A request for a version before the earliest kept one, or before a restore or a loss of
    * commits, fails with HISTORY_GONE: read the whole table again, and continue from the version of the page.
    * @throws {StoreError} from the iterator: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, HISTORY_GONE, ABORTED
    * @example
@@ -301,8 +301,8 @@ export interface Table extends TableLog, TextTable {
    */
   changes(request: ChangesRequest): DisposableIterator<TableChange>
   /**
-   * As `changes`, then continues with new changes as they are made: those of this process at once, those of other
-   * processes on a shared store as `watchLog`.
+   * The changes of `changes`, then new changes as they are made: of this process at once, of other processes on a
+   * shared store as with `watchLog`.
    * @throws {StoreError} as `changes`
    * @example
    * // of a store with `historyRetentionMs`
@@ -315,9 +315,10 @@ export interface Table extends TableLog, TextTable {
    */
   watch(request?: WatchRequest): DisposableIterator<TableChange>
   /**
-   * The table as it was at a version that is still kept; the current version is kept until it changes. Files that only
-   * past rows name are not kept.
-   * @throws {StoreError} REQUEST_VALIDATION_ERROR for what is no version; the calls of the result as `PastTable`
+   * The table at a version that is still kept. The current version is kept until it changes. Files that only past
+   * rows name are not kept.
+   * @throws {StoreError} REQUEST_VALIDATION_ERROR for an invalid version; from the calls of the result, see
+   *   `PastTable`
    * @example
    * // of a store with `historyRetentionMs`
    * const { tableId, version } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
@@ -326,9 +327,9 @@ export interface Table extends TableLog, TextTable {
    */
   at(version: number): PastTable
   /**
-   * All rows, or those that match, as CSV, in bounded memory: the column IDs, then a line for each row, in order. A
-   * table with columns that is created from it with the same schema has the same rows, with new IDs; an empty text
-   * becomes an empty cell. Arrays are JSON.
+   * All rows, or those that match, as CSV, in bounded memory: the column IDs, then one line per row, in order. A
+   * table created from it with the same schema and columns has the same rows, with new IDs; an empty text becomes an
+   * empty cell. Arrays are JSON.
    * @throws {StoreError} from the iterator: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, ABORTED, DATA_CORRUPT
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
@@ -338,7 +339,7 @@ export interface Table extends TableLog, TextTable {
    */
   toCSV(options?: CsvOptions): DisposableIterator<Uint8Array>
   /**
-   * As `toCSV`, as one JSON object per line, without row IDs unless `columns` has `$rowID`: nothing is lost.
+   * The same rows as one JSON object per line, without row IDs unless `columns` has `$rowID`. Nothing is lost.
    * @throws {StoreError} as `toCSV`
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
@@ -348,7 +349,7 @@ export interface Table extends TableLog, TextTable {
    */
   toNDJSON(options?: ExportOptions): DisposableIterator<Uint8Array>
   /**
-   * Renames the table. The same name makes no version.
+   * Renames the table. A rename to the same name makes no version.
    * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, PRECONDITION_FAILED, LIMIT_EXCEEDED
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })

@@ -35,21 +35,21 @@ export type TransactionAddOptions = Authored &
   }>
 
 /**
- * A table in a transaction. Reads see the table at the one moment of the transaction, with its own changes. All changes
- * of a table together make one version, which is the version of each result; its author is that of the last one that
- * names one, or else of the transaction. Errors are those of `Table`.
+ * A table in a transaction. Reads see the table at the one moment of the transaction, with its own changes. All
+ * changes of a table together make one version, which is the version of each result. Its author is the last that a
+ * change names, otherwise that of the transaction. Errors are those of `Table`.
  */
 export interface TransactionTable {
   readonly id: string
   version(): Promise<number>
   schema(): Promise<TableSchema>
   get(row: string | KeyValues, options?: ReadOptions): Promise<ReadResult | null>
-  /** `get` for each row ID, in their order: null for a row that does not exist. At most 10,000 row IDs. */
+  /** Rows by their IDs, in order: null for a row that does not exist. At most 10,000 row IDs. */
   getMany(rowIds: readonly string[], options?: ReadOptions): Promise<readonly (ReadResult | null)[]>
   page(request?: PageRequest): Promise<Page>
   /** All rows, or those that match, in order; a transaction may read 100,000 rows in all. */
   scan(options?: ScanOptions): DisposableIterator<RowWithId>
-  /** Adds rows. A stash must be put before: putting its chunks is not part of the transaction. */
+  /** Adds rows. A stash must be filled earlier: putting its chunks is not part of the transaction. */
   addRows(rows: RowsInput | Stash, options?: TransactionAddOptions): Promise<ChangeResult>
   /** Replaces all rows. It must be the first change of the table in the transaction. */
   overwrite(request: Omit<OverwriteRequest, 'receipt'>): Promise<ChangeResult>
@@ -67,25 +67,25 @@ export interface TransactionTable {
 }
 
 /**
- * A table in a transaction, with the rows of a schema. The first operation on rows checks that the table has the columns
- * of the schema, as that of a `TypedTable` does.
+ * A table in a transaction, with the rows of a schema. The first operation on rows checks that the table has the
+ * columns of the schema; see `TypedTable`.
  */
 export interface TypedTransactionTable<S extends AnySchema>
   extends Pick<TransactionTable, 'id' | 'version' | 'schema' | 'deleteRow'>,
     Pick<TypedTable<S>, 'get' | 'getMany' | 'page' | 'scan' | 'updateRow'> {
-  /** As in `TransactionTable`. */
+  /** Adds rows; see `TransactionTable`. */
   addRows(rows: TypedRowsInput<S> | Stash, options?: TransactionAddOptions): Promise<ChangeResult>
-  /** As in `TransactionTable`. */
+  /** Replaces all rows; see `TransactionTable`. */
   overwrite(
     request: Omit<OverwriteRequest, 'rows' | 'schema' | 'receipt'> &
       Readonly<{ rows: TypedRowsInput<S> | Stash }>,
   ): Promise<ChangeResult>
-  /** As in `TransactionTable`. */
+  /** Updates rows; see `TransactionTable`. */
   updateRows(
     updates: readonly TypedRowUpdate<S>[],
     options?: UpdateRowsOptions,
   ): Promise<Readonly<{ version: number }>>
-  /** As in `TransactionTable`. */
+  /** Deletes rows; see `TransactionTable`. */
   deleteRows(
     rows: Parameters<TypedTable<S>['deleteRows']>[0],
     options?: Authored,
@@ -94,10 +94,10 @@ export interface TypedTransactionTable<S extends AnySchema>
   readonly untyped: TransactionTable
 }
 
-/** An open transaction. It ends when the function that received it settles; then its methods fail. */
+/** An open transaction. It ends when the function that received it settles; after that its methods fail. */
 export interface Transaction {
   /**
-   * As `table`, with rows that the compiler knows.
+   * A table of the team by its ID, whose rows the compiler knows.
    * @param schema - What `defineSchema` returns.
    * @throws {StoreError} as `table`; the first operation on rows also SCHEMA_MISMATCH
    */

@@ -32,7 +32,7 @@ import type {
 } from './row-types.js'
 import type { Table } from './table-types.js'
 
-/** As `FindBounds`, and `numbers` as in `ReadOptions`. */
+/** `FindBounds` for the columns of a schema, and `numbers` of `ReadOptions`. */
 export type TypedFindOptions<
   S extends AnySchema,
   Column extends ColumnOf<S>,
@@ -46,14 +46,14 @@ export type TypedFindOptions<
   numbers?: Form
 }>
 
-/** As `ScanOptions`. */
+/** `ScanOptions` for the columns of a schema. */
 export type TypedScanOptions<
   S extends AnySchema,
   Column extends ColumnOf<S> = ColumnOf<S>,
   Form extends NumberForm = 'number',
 > = TypedFindOptions<S, Column, Form> & CountOptions & Readonly<{ limit?: number | undefined }>
 
-/** As `FindPageRequest`. */
+/** `FindPageRequest` for the columns of a schema. */
 export type TypedPageRequest<
   S extends AnySchema,
   Column extends ColumnOf<S> = ColumnOf<S>,
@@ -67,25 +67,25 @@ export type TypedRow<
   Form extends NumberForm,
 > = RowOf<Pick<SpecsOf<S>, Column>, Form>
 
-/** As `ReadResult`. */
+/** `ReadResult` with a typed row. */
 export type TypedReadResult<S extends AnySchema, Form extends NumberForm> = Readonly<{
   row: RowOf<SpecsOf<S>, Form>
   version: number
 }>
 
 /**
- * As `TableChange`. A change of a version in which the table had other columns has the rows of those: `retyped` says
+ * `TableChange` with typed rows. If the table had other columns in that version, its rows have those: `retyped` says
  * where a type changed.
  */
 export type TypedChange<S extends AnySchema> = Omit<TableChange, 'rows'> &
   Readonly<{
-    /** As those of `TableChange`. */
+    /** The rows of the change; see `TableChange`. */
     rows<Form extends NumberForm = 'number'>(
       options?: Readonly<{ numbers?: Form }>,
     ): DisposableIterator<RowOf<SpecsOf<S>, Form>>
   }>
 
-/** As `RowUpdate`. */
+/** `RowUpdate` with typed cells. */
 export type TypedRowUpdate<S extends AnySchema> = Readonly<{
   rowId: string
   cells: CellsOf<S>
@@ -93,12 +93,12 @@ export type TypedRowUpdate<S extends AnySchema> = Readonly<{
 }>
 
 /**
- * A table with the rows of a schema. Options and errors are as those of `Table`.
+ * A table with the rows of a schema. Options and errors are those of `Table`.
  *
  * The first operation on rows checks that the table has the columns of the schema, with the same types; if not, it
- * fails with SCHEMA_MISMATCH and the `column`. The table may have more columns; rows have their cells, but the compiler
- * does not know them. What others do to the columns afterwards is not noticed: get the table from the team again. The
- * rows of `at` are those of the columns of its version, which may be others: they have no types.
+ * fails with SCHEMA_MISMATCH and the `column`. The table may have more columns; rows have their cells, but the
+ * compiler does not know them. Later changes of the columns are not noticed: get the table from the team again. The
+ * rows of `at` have the columns of that version, which may differ, so they have no types.
  */
 export interface TypedTable<S extends AnySchema>
   extends Pick<

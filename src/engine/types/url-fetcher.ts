@@ -4,13 +4,13 @@ import { StoreError } from '../../base/store-error.js'
 
 /** Limits of a response. */
 export type SourceLimits = Readonly<{
-  /** Length of the body, in bytes, at most. */
+  /** Most bytes of the body. */
   bytesMax: number
 }>
 
 /** A response whose headers have arrived. Read the body to its end, end its iterator, or call `close`. */
 export type FetchedSource = Readonly<{
-  /** The `Content-Type` as it was sent, unchecked. */
+  /** The `Content-Type` as sent, unchecked. */
   contentType: string | undefined
   /** The name in `Content-Disposition`, `filename*` before `filename`; unchecked. */
   fileName: string | undefined
@@ -21,7 +21,7 @@ export type FetchedSource = Readonly<{
    * has arrived. Ending the iterator closes the source.
    */
   body: AsyncIterable<Uint8Array>
-  /** Closes the source; may be called again. */
+  /** Closes the source. Repeated calls have no effect. */
   close(): void
 }>
 
@@ -41,8 +41,8 @@ export interface UrlFetcher {
 const FETCH = 'fetch'
 
 /**
- * Fetches by the fetcher of a store. The signal ends the wait for the response and for its pieces, also if the fetcher
- * does not look at it.
+ * Fetches with the fetcher of a store. The signal ends the wait for the response and for its pieces, even if the
+ * fetcher ignores it.
  * @throws {StoreError} SOURCE_URL_NOT_ALLOWED, at once: the store has no fetcher
  */
 export function fetchOf({

@@ -12,8 +12,8 @@ export type VerifyOptions = Readonly<{
   /** Called with each finding as it is found, including those beyond the 1,000 of the report. Default: none. */
   onFinding?: (finding: VerifyFinding) => void
   /**
-   * Called with the amounts that were checked so far, before each step: often, and several times with the same ones.
-   * Default: none.
+   * Called with the amounts checked so far, before each step: often, and possibly several times with the same
+   * amounts. Default: none.
    */
   onProgress?: (checked: VerifyCounts) => void
 }>
@@ -62,7 +62,7 @@ export type VerifyFindingKind =
 /** `damage`: data is lost or wrong. `information`: data is superfluous. */
 export type VerifySeverity = 'damage' | 'information'
 
-/** The place of a finding; parts that do not apply are left out. */
+/** The place of a finding. Parts that do not apply are absent. */
 export type VerifyPlace = Readonly<{
   /** ID of the team. */
   team?: string
@@ -76,7 +76,7 @@ export type VerifyPlace = Readonly<{
   file?: string
   /** ID of the object. */
   object?: string
-  /** The part of it, such as a frame or a row, in words. */
+  /** The part of the object, such as a frame or a row, in words. */
   place?: string
 }>
 
@@ -117,11 +117,11 @@ export type VerifyReport = Readonly<{
   ok: boolean
   /** Whether every row and byte was checked. */
   full: boolean
-  /** Findings of the severity `damage`, those beyond the first 1,000 too. */
+  /** Findings of the severity `damage`, including those beyond the first 1,000. */
   damageCount: number
-  /** Findings of the severity `information`, those beyond the first 1,000 too. */
+  /** Findings of the severity `information`, including those beyond the first 1,000. */
   informationCount: number
-  /** The first findings, at most 1,000, in the order of their discovery. */
+  /** The first 1,000 findings, in the order of their discovery. */
   findings: readonly VerifyFinding[]
   /** How much was checked. */
   checked: VerifyCounts

@@ -86,7 +86,7 @@ function planFrom(plan: PagePlan, { extent, slot }: Position): PagePlan {
 }
 
 function changedMeanwhile(): StoreError {
-  const why = 'more of its rows had been changed since their last compaction than are held'
+  const why = 'more of its rows had changed since the last compaction than fit in memory'
   const problem = `The table changed while it was read, and ${why}`
   return new StoreError('TRANSACTION_CONFLICT', `${problem}; compact the store, or read it again`)
 }

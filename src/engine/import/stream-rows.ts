@@ -214,7 +214,7 @@ export function textOfRun(run: CutRun, format: SourceFormat, charsBefore: number
 
 /** @param canAllow - Whether the caller can declare an empty text as intended. */
 export function makeFaultError({ message, line, isEmpty }: SourceFault, canAllow = true): unknown {
-  const meant = 'the text of rows is empty; allowEmpty: true beside it says that this is meant'
+  const meant = 'the text of rows is empty; pass allowEmpty: true beside it if that is intended'
   const problem = isEmpty && canAllow ? meant : message
   const phrase = problem.charAt(0).toUpperCase() + problem.slice(1)
   return dataError('REQUEST_VALIDATION_ERROR', phrase, line === undefined ? {} : { line })

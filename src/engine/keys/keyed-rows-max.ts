@@ -7,14 +7,14 @@ export const KEYED_ROWS_MAX = 2_097_152
 /** The error for an operation that links rows. */
 export function tooManyKeys(): StoreError {
   return refused(
-    `One operation brings at most ${KEYED_ROWS_MAX} rows to a table with a key; use several: give the first rows to this operation, and add the others with addRows, or with merges that upsert`,
+    `One operation adds at most ${KEYED_ROWS_MAX} rows to a table with a key; give it the first rows, and add the others with addRows or merge`,
   )
 }
 
 /** The error for a table that is given a key. */
 export function tooManyToKey(): StoreError {
   return refused(
-    `A table gets a key while at most ${KEYED_ROWS_MAX} of its rows have all cells of that key, and this one has more; create a table with the key from the first rows, and add the others to it in several operations`,
+    `A table can be given a key if at most ${KEYED_ROWS_MAX} of its rows have a value in every column of the key, and this one has more; create a table with the key from the first rows, and add the others in several operations`,
   )
 }
 

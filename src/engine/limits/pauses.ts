@@ -36,7 +36,7 @@ export class Pauses {
     if (this.#graceMs === 0) return
     const { monotonic } = this.#look()
     if (this.#pause === undefined || monotonic - this.#pause.endedAt >= this.#graceMs) return
-    const what = `This process stood still for ${Math.round(this.#pause.ms)} ms`
+    const what = `This process paused for ${Math.round(this.#pause.ms)} ms`
     const message = `${what}, longer than orphanGraceMs: what it was reading may be gone; try again`
     throw new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged' })
   }

@@ -27,14 +27,18 @@ export function parseOrderBy(
     const column = columns.get(id)
     if (column === undefined) throw wrongOrder(id, lackedColumn(columns, id))
     const { type } = column
-    if (type.kind === 'array') throw wrongOrder(id, `column ${shown(id)} holds arrays: no order`)
+    if (type.kind === 'array')
+      throw wrongOrder(id, `column ${shown(id)} holds arrays, which have no order`)
     const comparison = comparisonOf(type.kind)
     if (comparison === 'duration') {
       const why = 'durations have no order, because months differ in length'
       throw wrongOrder(id, `column ${shown(id)}: ${why}`)
     }
     if (comparison !== 'text' && (ignoreCase || locale !== undefined)) {
-      throw wrongOrder(id, `column ${shown(id)} is no text: it takes neither ignoreCase nor locale`)
+      throw wrongOrder(
+        id,
+        `column ${shown(id)} is not text: it takes neither ignoreCase nor locale`,
+      )
     }
     const collator = locale === undefined ? null : collatorOf(id, locale, ignoreCase)
     return { id, comparison, isDescending: descending, ignoresCase: ignoreCase, collator }
@@ -48,7 +52,7 @@ function collatorOf(id: string, locale: string, ignoreCase: boolean): Intl.Colla
       return new Intl.Collator(locale, { sensitivity })
     }
   } catch {
-    throw wrongOrder(id, `locale ${shown(locale)} is none; an example is 'de-AT'`)
+    throw wrongOrder(id, `locale ${shown(locale)} is not a language tag, such as 'de-AT'`)
   }
   throw wrongOrder(id, `the runtime does not know the locale ${shown(locale)}`)
 }

@@ -144,7 +144,7 @@ function tokenOf(
   const isOfQuery = token !== null && sameBytes(token.queryHash, hash.subarray(0, QUERY_HASH_BYTES))
   if (!isOfQuery && (token ?? parseContinuation(text, base)) !== null) {
     throw invalidArgument(
-      'The continuation is of another where or orderBy: pass those of the page that it is from',
+      'The continuation belongs to another where or orderBy: pass the same as for its page',
     )
   }
   if (token !== null && sameBytes(token.table, table)) return token
@@ -241,7 +241,7 @@ async function listOf(
 function toListGone(failure: unknown, version: number): unknown {
   if (!isStoreError(failure) || failure.code !== 'HISTORY_GONE') return failure
   const gone = `the table has changed, and its order of version ${version} is no longer kept`
-  const remedy = 'begin again without it, or go on by row number with from'
+  const remedy = 'begin again without it, or continue by row number with from'
   return continuationInvalid(`${gone}: ${remedy}`)
 }
 

@@ -311,7 +311,7 @@ export function checkAlter(
     return { key: columns, ifMatch: checkIfMatchArgument(given.ifMatch), signal }
   }
   if (name === undefined && !changesColumns) {
-    throw invalidArgument('alter takes a name, a schema or changes of columns, or both; or a key')
+    throw invalidArgument('alter takes a name, a schema or changes of columns, a key, or convert')
   }
   if (name !== undefined) checkTableName(name)
   return {

@@ -223,7 +223,7 @@ async function verifyRepeats(
         const { table, version } = decodeIdempotencyRecord(record)
         const head = await view.get(tableHeadKey(table))
         if (head === null || decodeTableHead(head).version >= version) continue
-        const message = `A kept result is of version ${version} of table ${toHex(table)}, which it has not reached`
+        const message = `A stored result has version ${version} of table ${toHex(table)}, which the table has not reached`
         findings.add({ kind: 'record-mismatch', message }, { team })
       }
     }

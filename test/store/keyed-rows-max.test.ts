@@ -42,7 +42,7 @@ async function keyed(team: Team, count: number): Promise<Table> {
 
 const TOO_MANY = {
   code: 'REQUEST_VALIDATION_ERROR',
-  message: expect.stringContaining('use several: give the first rows to this operation'),
+  message: expect.stringContaining('give it the first rows, and add the others'),
 }
 
 describe('more rows than one operation compares', () => {

@@ -178,7 +178,7 @@ class RestoredStashes {
   }
 }
 
-/** Checks the codecs before the rest is restored, which may take long, only to be refused at open. */
+/** Checks the codecs first, so that a long restore does not end in a store that cannot be opened. */
 function checkRecordCodecs({ partition, records }: Records): void {
   if (partition !== '') return
   for (const [key, record] of records) {

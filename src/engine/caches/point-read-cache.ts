@@ -143,7 +143,7 @@ export class PointReadEntry {
     const known = this.#pages.get(number)
     if (known !== undefined) return known
     const page = readAwaitable(partition, (view) => view.get(extentPageKey(table, number)))
-    // A synchronous value is of the latest commit. The reader of the row meets any failure itself.
+    // A synchronous value belongs to the latest commit. The reader of the row meets any failure itself.
     if (!isSync(page)) page.catch(() => undefined)
     if (!isSync(page) || page === null) return undefined
     if (!this.#isDropped && this.#cache.reserve(page)) this.#pages.set(number, page)

@@ -31,6 +31,7 @@ export function recordVersion(team: TeamContext, version: number): number {
 }
 
 /**
+ * The state of a table at a version.
  * @param version - A version of the records.
  * @throws {StoreError} TABLE_NOT_FOUND, HISTORY_GONE, REQUEST_VALIDATION_ERROR
  */

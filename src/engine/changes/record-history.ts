@@ -1,7 +1,7 @@
 // What a commit adds to the history of its table: the positions that it changes, and the earlier forms of the rows.
 //
-// Invariant: it is derived from what is committed: the records put over rows, and the generations before and after.
-// The operation reports nothing, so it can forget no row.
+// Invariant: it is derived from the commit: the records put over rows, and the generations before and after. The
+// operation reports nothing, so it can forget no row.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import {
   changeKey,

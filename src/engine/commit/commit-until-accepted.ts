@@ -21,7 +21,7 @@ const PAUSES = { firstMs: 2, maxMs: 64 }
  * Decides and commits until a commit is accepted, or none is needed.
  * @param busy - The problem to report when every attempt was refused, as a sentence without a full stop.
  * @param random - Randomises the pauses between attempts; null: no pauses, because each attempt takes long.
- * @param decideAndCommit - Reads all that it decides on anew; resolves to the result, or to `REFUSED`.
+ * @param decideAndCommit - Reads again all that it decides on. Resolves to the result, or to `REFUSED`.
  * @throws {StoreError} STORAGE_UNAVAILABLE with outcome `unchanged` after `COMMIT_TRIES_MAX` refusals; what an
  *   attempt throws
  */

@@ -44,7 +44,7 @@ export function filesOfRecords(records: readonly Bytes[]): FileIds {
 
 /**
  * The markers that a commit puts for row text that names these files.
- * @param read - Of a view that was opened after the text was complete.
+ * @param read - Reads from a view that was opened after the text was complete.
  */
 export function putMarkers(
   read: ReadRecord,

@@ -10,7 +10,7 @@ export const HEAD_BYTES = 1_024
 export class TableHeads {
   readonly #heads: WeakCache<Bytes, TableHead>
 
-  /** @param bytesMax - Size of the cache, in bytes, at most; 0 caches nothing. */
+  /** @param bytesMax - Maximum size of the cache, in bytes; 0 caches nothing. */
   constructor(bytesMax: number) {
     this.#heads = new WeakCache(bytesMax, HEAD_BYTES)
   }

@@ -55,7 +55,7 @@ export type WalkEnd = Position | null
 /** Most tests of cells in one walk, approximately. A test may take less than 5 ns. */
 export const WORK_TESTS_MAX = 33_554_432
 
-/** Tests, or other work on rows, between pauses for other work. */
+/** Tests, or other work, between two pauses that let other operations run. */
 const WORK_AT_ONCE = 32_768
 
 /** Looking up a value in what a segment knows of a column takes as long as so many tests of cells. */

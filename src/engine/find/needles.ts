@@ -12,7 +12,7 @@ export const NEEDLES_MAX = 8
 const NEEDLE_BYTES_MIN = 3
 
 /**
- * Of longer needles only the end is searched for. The built-in search of V8 is linear up to 250 bytes; for longer
+ * Only the end of longer needles is searched for. The built-in search of V8 is linear up to 250 bytes; for longer
  * needles chosen for the purpose, it takes the product of both lengths.
  */
 const NEEDLE_BYTES_MAX = 128

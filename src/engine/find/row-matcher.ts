@@ -24,7 +24,7 @@ type Search = (bytes: Bytes, from: number, to: number) => number
 
 export class RowMatcher {
   readonly #test: RowTest
-  /** Searches, of which a candidate has at least one hit; null: nothing is searched for. */
+  /** The searches: a candidate has a hit in at least one of them; null: nothing is searched for. */
   readonly #searches: readonly Search[] | null
 
   constructor(condition: Condition) {

@@ -149,7 +149,7 @@ class ColumnTests {
     }
   }
 
-  /** The tests, of which one must pass. */
+  /** The tests; one of them must pass. */
   compile(cell: CellTest): Part[] {
     const values = valuesOf(cell)
     const forms = [...new Set(values.map(({ form }) => form))]

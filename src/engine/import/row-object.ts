@@ -9,7 +9,7 @@ import { reservedColumn } from '../../schema/table-schema.js'
 
 /**
  * The cells of a row object, in the form of the scanners. Names are data here: `__proto__` is an ordinary column.
- * @param drops - Whether values without meaning are passed on to be dropped later, as others that do not fit.
+ * @param drops - Whether values without a JSON form are passed on, to be dropped later with others that do not fit.
  * @param index - 0-based place of the row in its input, for errors; undefined for the cells of an update.
  */
 export function scanRowObject(row: unknown, drops: boolean, index?: number): ScannedRow {

@@ -176,7 +176,7 @@ export async function chunkToStoredForm(
   return { chunk: { ...chunk, segments, namesFiles: !files.isEmpty }, files }
 }
 
-/** The summaries of rewritten rows. They are made anew, because no flag of the old ones may be reused. */
+/** The summaries of rewritten rows, made again because the old flags may be wrong for them. */
 export function* summarizeRows(
   texts: readonly string[],
   before: readonly ColumnSummary[],

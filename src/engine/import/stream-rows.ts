@@ -236,5 +236,5 @@ function looksLikePath(text: string): boolean {
   return !CONTENT.test(trimmed) && (BEGINNING.test(trimmed) || EXTENSION.test(trimmed))
 }
 
-/** As in most file systems. */
+/** The limit of most file systems. */
 const PATH_CHARS_MAX = 4_096

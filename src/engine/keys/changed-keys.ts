@@ -1,9 +1,9 @@
 // What a change of a table with a key does to the key index, and whether it is allowed.
 //
 // Invariants:
-// - It is derived from what is committed: the records put over rows, and the linked segments. The operation reports
-//   nothing, so it can forget no row. Rows of a rewritten segment keep their keys: a compaction changes no row, and a
-//   merge joins by the key of the table.
+// - It is derived from the commit: the records put over rows, and the linked segments. The operation reports nothing,
+//   so it can forget no row. Rows of a rewritten segment keep their keys: a compaction changes no row, and a merge
+//   joins by the key of the table.
 // - The plan of a change reads the index, and its commit checks the head of the table. Every change of the index is a
 //   change of the table. So of two commits that add the same key, one is refused and planned again.
 import { type Bytes, NO_BYTES, sameBytes, toHex } from '../../base/bytes.js'

@@ -84,7 +84,7 @@ export class FileCollector {
   }
 }
 
-/** A file that is old enough to be deleted, as of the view. */
+/** A file that is old enough to be deleted, with its records in the view. */
 type Candidate = Readonly<{ file: FileKey; record: Bytes; marker: Bytes | null }>
 
 type Candidates = Readonly<{

@@ -114,7 +114,7 @@ async function findDeadTables(
   return dead
 }
 
-/** Deletes what is left of deleted tables after their rows. */
+/** Deletes the remaining records of deleted tables, after their rows. */
 export async function collectDeadTables(visit: Visit): Promise<void> {
   const { partition } = visit
   const tables = tablesOf(visit)

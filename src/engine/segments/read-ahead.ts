@@ -61,7 +61,7 @@ type Read = Readonly<{ bytes: number; buffer: Uint8Array<ArrayBuffer>; run: Prom
 type PlannedRead = Readonly<{
   bytes: number
   begin: (buffer: Read['buffer']) => Promise<StoredRun>
-  /** Whether the read is of one frame, which may exceed the limits. */
+  /** Whether this reads a single frame, which may exceed the limits. */
   isFrame: boolean
 }>
 

@@ -81,7 +81,7 @@ export type CompactedRow = Readonly<{ footer: SegmentFooter; text: string }>
 
 /**
  * Most memory, in bytes, of point reads that open segments concurrently. Further ones read footer and frame in turn:
- * slower for a single read, but for many at once the bytes take the time.
+ * that is slower for a single read, but with many the transfer of bytes dominates.
  */
 const OPENING_BYTES_MAX = 4 * 1024 * 1024
 

@@ -82,7 +82,7 @@ export async function addRows(place: TablePlace, request: CheckedAdd): Promise<C
   })
 }
 
-/** @returns undefined: queries cost nothing here. */
+/** @returns undefined: the store is not shared, so nothing is read ahead */
 function aheadOfAdd(
   { team, table }: TablePlace,
   { key, rows }: CheckedAdd,

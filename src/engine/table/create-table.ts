@@ -130,7 +130,7 @@ export async function createTable(
   })
 }
 
-/** The records that the views of a create read. @returns undefined: queries cost nothing here. */
+/** The records that the views of a create read. @returns undefined: the store is not shared, so nothing is read ahead */
 function aheadOfCreate(
   { kv }: TeamContext,
   { rows, key, guard }: CreateRequest,

@@ -32,7 +32,7 @@ async function createOnce(team: TeamContext, request: CheckedEnsure): Promise<st
   return tableId
 }
 
-/** Adds to a table what it lacks. @returns false: the table is gone. */
+/** Adds missing columns to a table, and widens types. @returns false: the table is gone. */
 async function hasBecome(
   team: TeamContext,
   tableId: string,

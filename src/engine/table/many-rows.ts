@@ -182,7 +182,7 @@ export async function keepingResult<T>(
 
 /**
  * @param rowIds - Called before each look. A search in the turn of a change returns its rows there.
- * @returns undefined: queries cost nothing here.
+ * @returns undefined: the store is not shared, so nothing is read ahead
  */
 export function aheadOfRows(
   { team, table }: TablePlace,

@@ -53,7 +53,7 @@ export type PreparedMerge = Readonly<{
   ready: ReadyRows
 }>
 
-/** @returns undefined: queries cost nothing here. */
+/** @returns undefined: the store is not shared, so nothing is read ahead */
 export function aheadOfMerge(
   { team, table }: TablePlace,
   { rows, requestKey }: CheckedMerge,

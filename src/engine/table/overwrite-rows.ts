@@ -100,7 +100,7 @@ export function indexedOrNull(schema: Deferred<TableSchema>): IndexedSchema | nu
   }
 }
 
-/** @returns undefined: queries cost nothing here. */
+/** @returns undefined: the store is not shared, so nothing is read ahead */
 function aheadOfOverwrite(
   { team, table }: TablePlace,
   { rows, guard }: GivenRequest,

@@ -110,7 +110,7 @@ export function updateRowCells(
   )
 }
 
-/** @returns undefined: queries cost nothing here. */
+/** @returns undefined: the store is not shared, so nothing is read ahead */
 function aheadOfUpdate(
   { team, table }: TablePlace,
   rows: RowSources,
@@ -207,7 +207,7 @@ export function deleteRow(place: TablePlace, rowId: string): Promise<DeleteResul
   return team.writers.change(place, plan, aheadOfDelete(place, rowId))
 }
 
-/** @returns undefined: queries cost nothing here. */
+/** @returns undefined: the store is not shared, so nothing is read ahead */
 function aheadOfDelete({ team, table }: TablePlace, rowId: string): AheadOfTurn | undefined {
   if (!team.kv.shared) return undefined
   const records = recordsOfRow(table, rowId)

@@ -137,7 +137,7 @@ export interface Files {
    */
   put(content: FileContent, about: FileDetails): Promise<StoredFile>
   /**
-   * Fetches a file from a URL and stores it. Name and type default to those of the source, else to `file` and
+   * Fetches a file from a URL and stores it. Name and type default to those of the source, otherwise to `file` and
    * `application/octet-stream`.
    * @param about - `fileName`, `contentType`. Default: those of the source.
    * @throws {StoreError} as `put`; SOURCE_URL_NOT_ALLOWED, SOURCE_URL_FAILED, SOURCE_URL_TIMEOUT,
@@ -173,7 +173,7 @@ export interface Files {
   ): Promise<StoredFile>
   /**
    * A file by its ID, or by a text that contains the ID, such as its URL. null if this team has no such file.
-   * @throws {StoreError} as every call: see `Store`; REQUEST_VALIDATION_ERROR for what is no text
+   * @throws {StoreError} as every call: see `Store`; REQUEST_VALIDATION_ERROR for anything but a text
    * @example
    * const { path } = await team.files.put('hello', { fileName: 'hello.txt', contentType: 'text/plain' })
    * const file = await team.files.get(`https://example.com/api/${path}`)
@@ -208,7 +208,7 @@ export interface Files {
   /**
    * Deletes a file, even if rows contain its URL.
    * @returns whether there was such a file.
-   * @throws {StoreError} as every call: see `Store`; REQUEST_VALIDATION_ERROR for what is no text
+   * @throws {StoreError} as every call: see `Store`; REQUEST_VALIDATION_ERROR for anything but a text
    * @example
    * const { id } = await team.files.put('hello', { fileName: 'hello.txt', contentType: 'text/plain' })
    * console.log(await team.files.delete(id), await team.files.delete(id)) // true false

@@ -132,7 +132,7 @@ export interface TextTable {
    */
   groupsJson(request: GroupsRequest): Promise<string>
   /**
-   * The `version` of the page that such a request gets, without reading rows. Fails as `page` does.
+   * The `version` of the page for this request, without reading rows. Fails as `page` does.
    * @example
    * const { tableId, version } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
    * console.log((await team.table(tableId).pageVersion({ limit: 1 })) === version) // true

@@ -1,7 +1,7 @@
 // Checks the segments of a generation, a page of entries at a time, and its forward object.
 //
-// Invariant: an object is read after the view that showed its name, and may be deleted by then. So a problem counts only
-// if the record still names the object afterwards: a removed name never comes back.
+// Invariant: an object is read after the view that showed its name, and may already be deleted. So a problem counts
+// only if the record still names the object afterwards: a removed name never returns.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import {
   decodeExtentEntry,

@@ -45,13 +45,13 @@ const AT_ONCE = 50
 /** Files deleted in one commit. */
 const FILES_AT_ONCE = 200
 
-/** Most passes over everything. All but the first delete what was made meanwhile. */
+/** Maximum number of passes over everything. All but the first delete what was made meanwhile. */
 const PASSES_MAX = 10
 
-/** Most passes in all, including those for results and markers that did not fit into one. */
+/** Maximum number of passes in all, including those for results and markers that did not fit into one. */
 const ALL_PASSES_MAX = 10_000
 
-/** Most bytes of results and markers that one pass holds, approximately. */
+/** Maximum number of bytes of results and markers that one pass holds, approximately. */
 const KNOWN_BYTES_MAX = 16 * 1024 * 1024
 
 /** Approximate memory of a record besides its bytes. */

@@ -118,7 +118,7 @@ async function compareClock({ kv, options }: StoreContext): Promise<void> {
   if (ask !== undefined) await options.clock.compare(ask)
 }
 
-/** Most concurrent sorts: each holds at most about 64 MiB, and a view. One per team. */
+/** Maximum number of concurrent sorts: each holds at most about 64 MiB, and a view. One per team. */
 const SORTS_MAX = 2
 
 function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions): StoreContext {

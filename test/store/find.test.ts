@@ -234,7 +234,9 @@ describe('texts without case', () => {
     expect(await table.count({}, { search: { ...search, text: 'oeu' } })).toBe(1)
     const page = await table.page({ search, limit: 1, orderBy: [{ column: 's' }] })
     const next = { limit: 1, orderBy: [{ column: 's' }], continuation: page.continuation ?? '' }
-    await expect(table.page({ ...next, search: search.text })).rejects.toThrow('belongs to another where')
+    await expect(table.page({ ...next, search: search.text })).rejects.toThrow(
+      'belongs to another where',
+    )
     expect((await table.page({ ...next, search })).rows).toHaveLength(1)
   })
 

@@ -7,7 +7,7 @@ import { checkArguments, checkFlag, checkNumbers, checkSignal, checkText } from 
 
 export const FIND_ARGUMENTS = Object.freeze(['where', 'search', 'columns', 'from', 'orderBy'])
 
-/** Most UTF-16 units of a text that is searched for in all columns. */
+/** Maximum number of UTF-16 units of a text that is searched for in all columns. */
 const SEARCH_CHARS_MAX = 256
 
 /** Whether a request is for some of the rows or cells. */
@@ -49,7 +49,7 @@ export function checkFindBounds({
   for (const id of columns as readonly unknown[]) checkText('A column of columns', id)
 }
 
-/** Most columns to sort by. */
+/** Maximum number of columns to sort by. */
 const ORDER_COLUMNS_MAX = 8
 
 const ORDER_MEMBERS = ['column', 'descending', 'ignoreCase', 'locale']

@@ -5,13 +5,13 @@ import type { GroupsRequest } from '../types/find-types.js'
 import { checkArguments, checkSignal, checkText } from './arguments.js'
 import { checkFindBounds } from './find-arguments.js'
 
-/** Most groups of one call. */
+/** Maximum number of groups of one call. */
 export const GROUPS_MAX = 10_000
 
-/** Most columns whose values make a group. */
+/** Maximum number of columns whose values make a group. */
 const BY_MAX = 4
 
-/** Most columns of sums, least and greatest values together. */
+/** Maximum number of columns of sums, least and greatest values together. */
 const AGGREGATES_MAX = 8
 
 /** A checked request, without its bounds of rows. */

@@ -8,7 +8,7 @@ import { checkArguments, checkTeamId } from './arguments.js'
 
 const ARGUMENTS = ['teamId', 'label', 'scopes', 'tables', 'expiresAt']
 
-/** Most UTF-16 units of a label. */
+/** Maximum number of UTF-16 units of a label. */
 const LABEL_CHARS_MAX = 256
 
 /** Latest expiry: the last millisecond of the year 9999 UTC. */

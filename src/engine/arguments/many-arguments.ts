@@ -6,7 +6,7 @@ import type { RowsToDelete, RowToDelete } from '../types/many-types.js'
 import { checkArguments, checkFlag, checkIfMatchArgument, checkText } from './arguments.js'
 import { checkWhere } from './find-arguments.js'
 
-/** Most rows of one call: they are found, and written, together. */
+/** Maximum number of rows of one call: they are found, and written, together. */
 export const ROWS_PER_CALL_MAX = 10_000
 
 /** A row to delete, whatever its version. */

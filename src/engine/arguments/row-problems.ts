@@ -1,7 +1,7 @@
 // The problems of rows in a call for many: all are collected before the call is refused.
 import { isStoreError, StoreError, type StoreErrorCode } from '../../base/store-error.js'
 
-/** Most problems that a refusal lists. */
+/** Maximum number of problems that a refusal lists. */
 export const PROBLEMS_NAMED_MAX = 100
 
 /** The ranks of problems. The lowest becomes the error of the call, as for a single row. */

@@ -1,4 +1,5 @@
-// Caches sorted pages of table versions: the positions of the first rows in an order, and how many rows match.
+// Caches sorted lists of rows of table versions: the positions of the first rows in an order, and how many rows
+// match.
 
 /** The rows of one version of a table in an order. */
 export type SortedList = Readonly<{
@@ -11,7 +12,7 @@ export type SortedList = Readonly<{
 /** Rows that are sorted for a page, however small the cache is. */
 const ROWS_MIN = 1_048_576
 
-/** Most rows that are sorted. */
+/** Maximum number of rows that are sorted. */
 export const SORTED_ROWS_MAX = 16_777_216
 
 const PLACE_BYTES = 8

@@ -14,7 +14,7 @@ import type { KvView } from '../../kv/kv.js'
 import { scanBatches, scanKeys } from '../../kv/scan-batches.js'
 import type { ResolvedOptions } from '../arguments/resolve-options.js'
 
-/** Most teams whose counts are remembered. */
+/** Maximum number of teams whose counts are remembered. */
 const TEAMS_MAX = 1_000
 
 export class TableCounts {

@@ -13,10 +13,10 @@ import type { ChangeEntry, LogPage, LogRequest, WatchRequest } from '../types/hi
 import { type Found, followChanges, readFeedStart } from './follow-changes.js'
 import { toChangeEntry } from './table-log.js'
 
-/** Most entries of a page. */
+/** Maximum number of entries of a page. */
 export const LOG_PAGE_MAX = 1_000
 
-/** Most bytes of entries that one query reads. A larger entry is read by itself. */
+/** Maximum number of bytes of entries that one query reads. A larger entry is read by itself. */
 const LOG_PAGE_BYTES = 4 * 1024 * 1024
 
 type Entries = readonly Found<ChangeEntry>[]

@@ -14,7 +14,7 @@ import type { KvScan, KvView } from '../../kv/kv.js'
 import { positionAfter } from '../read/record-scan.js'
 import { comparePositions } from './generation-end.js'
 
-/** Most records of one query for earlier forms of rows, and most bytes. */
+/** Maximum number of records of one query for earlier forms of rows, and of bytes. */
 const BEFORE_COUNT = 500
 const BEFORE_BYTES = 1024 * 1024
 

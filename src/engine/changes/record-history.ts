@@ -31,7 +31,7 @@ import { comparePositions, endOf } from './generation-end.js'
 
 type Put = readonly [key: Bytes, value: Bytes]
 
-/** Most rows of rewritten extents that one change keeps in the history: they are in its commit. */
+/** Maximum number of rows of rewritten extents that one change keeps in the history: they are in its commit. */
 const REWRITTEN_ROWS_MAX = 20_000
 
 /** The part of a change that determines its history. */

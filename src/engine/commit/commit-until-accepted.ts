@@ -8,7 +8,10 @@ import { StoreError } from '../../base/store-error.js'
 /** The result of an attempt whose commit was refused. It wrote nothing; another attempt may succeed. */
 export const REFUSED: unique symbol = Symbol('refused')
 
-/** Most attempts of one operation. Operations of one process take turns, so only other processes cause refusals. */
+/**
+ * Maximum number of attempts of one operation. Operations of one process take turns, so only other processes cause
+ * refusals.
+ */
 const COMMIT_TRIES_MAX = 100
 
 /**

@@ -22,7 +22,7 @@ import type { ReadRecord } from '../../kv/kv.js'
 
 type Put = readonly [key: Bytes, value: Bytes]
 
-/** Most files that one commit marks singly. For more, it marks all files of the team at once. */
+/** Maximum number of files that one commit marks singly. For more, it marks all files of the team at once. */
 const MARKED_FILES_MAX = 1_000
 
 const NONCE_BYTES = 8

@@ -4,10 +4,10 @@ import { byteText } from '../../base/platform.js'
 import type { KvCheck, KvCommit } from '../../kv/kv.js'
 import type { Change } from './table-writer.js'
 
-/** Most changes in one commit. */
+/** Maximum number of changes in one commit. */
 const CHANGES_MAX = 256
 
-/** Most bytes of records of joined changes. A larger change has a commit of its own. */
+/** Maximum number of bytes of records of joined changes. A larger change has a commit of its own. */
 const BYTES_MAX = 1024 * 1024
 
 type Settle = Readonly<{ resolve(isAccepted: boolean): void; reject(failure: unknown): void }>

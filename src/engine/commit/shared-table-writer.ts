@@ -29,7 +29,10 @@ import {
 } from './table-looks.js'
 import { type Change, type HeadSources, nextHead, type Plan, type Planned } from './table-writer.js'
 
-/** Most durable commits that are kept, and most bytes of their writes: looks that began before them still count. */
+/**
+ * Maximum number of durable commits that are kept, and of bytes of their writes: looks that began before them still
+ * count.
+ */
 const CHAIN_MAX = 64
 const CHAIN_BYTES_MAX = 4 * 1024 * 1024
 

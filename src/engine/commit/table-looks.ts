@@ -17,10 +17,10 @@ export type AheadOfTurn = Readonly<{
   warm?(head: TableHead, read: ReadRecord): Awaitable<unknown>
 }>
 
-/** Most looks before a turn. Each look reads the keys that the previous one found missing. */
+/** Maximum number of looks before a turn. Each look reads the keys that the previous one found missing. */
 const WARM_LOOKS_MAX = 4
 
-/** Most changes that share a look. */
+/** Maximum number of changes that share a look. */
 const JOINED_MAX = 256
 
 /** A plan asked for a record that was not read ahead. */

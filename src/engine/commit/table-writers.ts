@@ -13,7 +13,7 @@ import type { AheadOfTurn, TableLook } from './table-looks.js'
 import type { TableWakes } from './table-wakes.js'
 import { type Change, type HeadSources, type Plan, TableWriter } from './table-writer.js'
 
-/** Most writers that a shared store keeps. A writer dropped in use continues beside its successor. */
+/** Maximum number of writers that a shared store keeps. A writer dropped in use continues beside its successor. */
 const SHARED_WRITERS_MAX = 1_000
 
 /** The part of a TablePlace that a writer needs. */

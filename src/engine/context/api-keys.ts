@@ -27,7 +27,7 @@ const ID_BYTES = 8
 const SECRET_BYTES = 32
 const TAIL_CHARS = 4
 
-/** Most keys of a store: a list of keys is read whole. */
+/** Maximum number of keys of a store: a list of keys is read whole. */
 export const KEYS_MAX = 10_000
 
 const BUSY = 'The API keys are too busy'

@@ -15,7 +15,7 @@ import type { ObjectIds } from '../ids/object-ids.js'
 /** A larger segment has an object of its own. */
 export const SMALL_SEGMENT_BYTES_MAX = 64 * 1024
 
-/** Most bytes and segments of a group. */
+/** Maximum number of bytes and segments of a group. */
 const GROUP_BYTES_MAX = 1024 * 1024
 const GROUP_SEGMENTS_MAX = 1_000
 

@@ -56,7 +56,7 @@ export function checkPieces(what: string, given: unknown): void {
   )
 }
 
-/** Most UTF-16 units of the ID of an app or an owner. */
+/** Maximum number of UTF-16 units of the ID of an app or an owner. */
 export const NAME_CHARS_MAX = 256
 
 /** Whether a value is valid as the ID of an app or an owner. */

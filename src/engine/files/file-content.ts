@@ -150,7 +150,7 @@ export async function* contentPieces(content: FileContent): AsyncGenerator<Bytes
   else for await (const piece of iterable(content)) yield* slices(checkContentPiece(piece))
 }
 
-/** Most bytes that are hashed between two yields to the event loop. */
+/** Maximum number of bytes that are hashed between two yields to the event loop. */
 const SLICE_BYTES_MAX = 1024 * 1024
 
 function* slices(bytes: Bytes): Generator<Bytes, void> {

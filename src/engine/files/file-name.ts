@@ -9,7 +9,7 @@
 import { utf8 } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
 
-/** Most characters (code points) of a name from a client. */
+/** Maximum number of characters (code points) of a name from a client. */
 const FILE_NAME_CHARS_MAX = 255
 
 /** The limit of common file systems. */
@@ -69,7 +69,7 @@ export function cleanFileName(given: string): string {
   return renameDevice(name) || NAMELESS
 }
 
-/** Most characters of a name that are read, besides its extension; far more than are kept. */
+/** Maximum number of characters of a name that are read, besides its extension; far more than are kept. */
 const SEGMENT_CHARS_READ_MAX = 4_096
 
 /** The last non-empty part of a path, with either kind of slash. */

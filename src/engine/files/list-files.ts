@@ -17,7 +17,7 @@ import { storedFile } from './stored-file.js'
 const PAGE_FILES = 100
 export const PAGE_FILES_MAX = 1_000
 
-/** Most uploads of a list. */
+/** Maximum number of uploads of a list. */
 const UPLOADS_MAX = 1_000
 
 /** Files ordered by ID. */

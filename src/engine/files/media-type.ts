@@ -23,7 +23,7 @@ export type MediaType = Readonly<{
   parameters: ReadonlyMap<string, string>
 }>
 
-/** Most UTF-16 units of a media type, including its canonical spelling. */
+/** Maximum number of UTF-16 units of a media type, including its canonical spelling. */
 const MEDIA_TYPE_CHARS_MAX = 255
 
 const ESSENCE = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}\/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}/

@@ -4,7 +4,7 @@ import type { Bytes } from '../../base/bytes.js'
 import { sliceText } from '../../base/platform.js'
 import { longDecimal } from '../../schema/decimal.js'
 
-/** Most bytes of an unsigned token whose digits are certainly a safe integer, with or without a point. */
+/** Maximum number of bytes of an unsigned token whose digits are certainly a safe integer, with or without a point. */
 const SHORT_BYTES = 15
 
 const POWERS = Object.freeze(Array.from({ length: SHORT_BYTES + 1 }, (_, power) => 10 ** power))
@@ -12,7 +12,7 @@ const POWERS = Object.freeze(Array.from({ length: SHORT_BYTES + 1 }, (_, power) 
 /** Half of the safe integers: the sum of two of these is exact, or recognisable as unsafe. */
 const UNITS_MAX = 2 ** 52
 
-/** Most digits of a sum on each side of the point. A double has no more. */
+/** Maximum number of digits of a sum on each side of the point. A double has no more. */
 export const SUM_PLACES_MAX = 400
 
 /** The sum of `units` / 10 ** `places`, a number while it is safe, and `large` / 10 ** `largePlaces`. */

@@ -43,10 +43,10 @@ import { type SegmentTest, segmentTest } from './may-match.js'
 import { RowMatcher } from './row-matcher.js'
 import { parseWhere } from './where.js'
 
-/** Most rows that one page examines. */
+/** Maximum number of rows that one page examines. */
 export const WORK_ROWS_MAX = 262_144
 
-/** Most text of the rows of one page, in bytes. A page has at least one row, if one matches. */
+/** Maximum size of the text of the rows of one page, in bytes. A page has at least one row, if one matches. */
 export const PAGE_TEXT_BYTES_MAX = 1024 * 1024
 
 export type FindRequest = PageBounds &
@@ -177,7 +177,7 @@ export async function startAtRow(
   return token
 }
 
-/** Most rows that are skipped in one view. */
+/** Maximum number of rows that are skipped in one view. */
 const SKIPPED_ROWS_MAX = 4_194_304
 
 function chooseRows(place: TablePlace, start: Omit<PageStart, 'rows'>): Promise<ChosenPage> {

@@ -38,7 +38,7 @@ export type Wanted = Readonly<{
   what?: string
   /** Whether a segment may have a matching row; otherwise the walk skips it. Row records over it are tested anyway. */
   mayMatch: (run: Run) => Awaitable<boolean>
-  /** Most values that `mayMatch` looks up in a segment. */
+  /** Maximum number of values that `mayMatch` looks up in a segment. */
   segmentTests: number
   /** Default: reads ahead as much as a walk over all rows can use. */
   bounds?: WalkBounds
@@ -52,7 +52,7 @@ export type Wanted = Readonly<{
  */
 export type WalkEnd = Position | null
 
-/** Most tests of cells in one walk, approximately. A test may take less than 5 ns. */
+/** Maximum number of tests of cells in one walk, approximately. A test may take less than 5 ns. */
 export const WORK_TESTS_MAX = 33_554_432
 
 /** Tests, or other work, between two pauses that let other operations run. */

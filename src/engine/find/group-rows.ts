@@ -17,7 +17,7 @@ import { GroupTable } from './group-table.js'
 import { ValueRanks } from './value-ranks.js'
 import { comparisonOf } from './where.js'
 
-/** Most bytes of all values of the groups. */
+/** Maximum number of bytes of all values of the groups. */
 const GROUPS_BYTES_MAX = 4 * 1024 * 1024
 
 /** The work on a row, and on each of its cells, in bytes. */

@@ -7,14 +7,14 @@ import { canonicalToken } from '../../format/row-values.js'
 import { MomentReader } from '../../schema/moments.js'
 import type { Comparison } from './condition.js'
 
-/** Most spellings of the values of groups that are remembered, and most bytes in them. */
+/** Maximum number of spellings of the values of groups that are remembered, and of bytes in them. */
 const WRITTEN_MAX = 16_384
 const WRITTEN_BYTES_MAX = 1_048_576
 
 /** Places of the hash table: a power of two, of which at most a quarter is occupied. */
 const PLACES = 4 * WRITTEN_MAX
 
-/** Most places that are examined for one row: hashes may have been chosen to collide. */
+/** Maximum number of places that are examined for one row: hashes may have been chosen to collide. */
 const PROBES_MAX = 16
 
 const FNV_START = 0x811c9dc5

@@ -37,7 +37,7 @@ export class RowMatcher {
     this.#searches = searches && (isFolded ? [...searches, findWide] : searches)
   }
 
-  /** Most tests of a row. */
+  /** Maximum number of tests of a row. */
   get tests(): number {
     return this.#test.count
   }

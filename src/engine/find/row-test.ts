@@ -32,7 +32,7 @@ type Ranked = Readonly<{ cell: RankedCell; passes: Uint8Array }>
 type Part = Ranked | Test
 
 export class RowTest {
-  /** Most tests of a row. */
+  /** Maximum number of tests of a row. */
   count = 0
   readonly #row: TestedRow
   readonly #columns: ReadonlyMap<string, ColumnTests>

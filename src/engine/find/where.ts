@@ -16,16 +16,16 @@ import { isFiniteToken, isNumberToken } from '../../schema/value-rules.js'
 import type { FindBounds, Search } from '../types/find-types.js'
 import type { Comparison, Condition } from './condition.js'
 
-/** Most levels of nested conditions. */
+/** Maximum number of levels of nested conditions. */
 export const WHERE_DEPTH_MAX = 16
 
-/** Most tests of cells in a condition. Each value of `in` counts as one more. */
+/** Maximum number of tests of cells in a condition. Each value of `in` counts as one more. */
 export const WHERE_TESTS_MAX = 2_000
 
-/** Most values of one `in`. */
+/** Maximum number of values of one `in`. */
 export const WHERE_LIST_MAX = 1_000
 
-/** Most UTF-16 units of all texts in a condition. */
+/** Maximum number of UTF-16 units of all texts in a condition. */
 export const WHERE_CHARS_MAX = 65_536
 
 type Columns = ReadonlyMap<string, Column>

@@ -23,10 +23,10 @@ export function runsOf(rowIds: RowIds): readonly RowIdRun[] {
 /** The length of an ID with its quotes and a comma. */
 const JSON_ID_CHARS = ROW_ID_CHARS + 3
 
-/** Most IDs that are shown to a person. */
+/** Maximum number of IDs that are shown to a person. */
 const SHOWN_IDS_MAX = 3
 
-/** Most IDs in the JSON of a result. */
+/** Maximum number of IDs in the JSON of a result. */
 const JSON_IDS_MAX = 10_000
 
 class RunRowIds implements RowIds {

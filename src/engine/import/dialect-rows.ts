@@ -17,7 +17,7 @@ import type { DialectOptions, RowsInput } from '../types/row-types.js'
 import { keepLines, SourceLines } from './source-lines.js'
 import { piecesOfBytes, runLimits } from './stream-rows.js'
 
-/** Most rows, and most bytes, that are rewritten in one turn of the event loop. */
+/** Maximum number of rows, and of bytes, that are rewritten in one turn of the event loop. */
 const TURN_ROWS_MAX = 4_096
 const TURN_BYTES_MAX = 256 * 1024
 

@@ -19,7 +19,7 @@ const NO_CELLS: TextCells = Object.freeze({ columns: [], texts: [] })
 /** Bytes of a text cell besides its key and its content: a comma, a colon and two quotes. */
 export const TEXT_CELL_CHARS = 4
 
-/** Most UTF-8 bytes per UTF-16 unit. */
+/** Maximum number of UTF-8 bytes per UTF-16 unit. */
 export const UTF8_BYTES_MAX = 3
 
 export class ExactRows {

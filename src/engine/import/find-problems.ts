@@ -20,7 +20,7 @@ import {
   type ValueRules,
 } from './stored-form.js'
 
-/** Most problems that are listed. Further ones are only counted. */
+/** Maximum number of problems that are listed. Further ones are only counted. */
 export const PROBLEMS_MAX = 1_000
 
 /** The rules for the rows. */

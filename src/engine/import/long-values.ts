@@ -9,7 +9,7 @@ import {
   summarizeTokenInSteps,
 } from '../../schema/summarize.js'
 
-/** Most characters of one row that are judged without a pause. */
+/** Maximum number of characters of one row that are judged without a pause. */
 const AT_ONCE_CHARS_MAX = 16 * 1024
 
 type Later = Readonly<{ summary: ColumnSummary; text: string; isField: boolean }>

@@ -110,7 +110,7 @@ export class SegmentSink implements RowSink {
   }
 }
 
-/** Most segments of one operation, so that a single commit is enough. */
+/** Maximum number of segments of one operation, so that a single commit is enough. */
 export const SEGMENTS_MAX = 65_535
 
 export function tooManySegments(): StoreError {

@@ -2,7 +2,7 @@
 import { withLine } from '../../base/data-error.js'
 import { isStoreError } from '../../base/store-error.js'
 
-/** Most rows that do not begin on the line after the previous row. The lines of later rows are unknown. */
+/** Maximum number of rows that do not begin on the line after the previous row. The lines of later rows are unknown. */
 const STEPS_MAX = 65_536
 
 export class SourceLines {

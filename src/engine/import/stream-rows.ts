@@ -23,7 +23,10 @@ export type GivenStream = Readonly<{
   allowEmpty: boolean
 }>
 
-/** Most rows and bytes of a run. Memory holds a run about four times: in the window, cut, scanned, and as a segment. */
+/**
+ * Maximum number of rows and bytes of a run. Memory holds a run about four times: in the window, cut, scanned, and as
+ * a segment.
+ */
 const RUN_ROWS_MAX = 65_536
 const RUN_BYTES_MAX = 8 * 1024 * 1024
 

@@ -7,10 +7,10 @@ import { validatorOf } from '../../schema/define-schema.js'
 import type { StandardIssue, StandardSchema } from '../../schema/standard-schema.js'
 import type { RowInput, RowsInput, Stash } from '../types/row-types.js'
 
-/** Most issues of a row that a message names. */
+/** Maximum number of issues of a row that a message names. */
 const ISSUES_MAX = 3
 
-/** Most characters of an issue in a message. */
+/** Maximum number of characters of an issue in a message. */
 const ISSUE_CHARS_MAX = 300
 
 /**

@@ -44,10 +44,10 @@ import { isPassing, toJobError } from './job-failure.js'
 import { jobNoteOf } from './job-note.js'
 import { doJob, dropOwnRows, parseRequest } from './job-request.js'
 
-/** Most jobs of one team that an engine holds, including those that wait for their turn. */
+/** Maximum number of jobs of one team that an engine holds, including those that wait for their turn. */
 const TEAM_JOBS_MAX = 100
 
-/** Most jobs of all teams that an engine holds. */
+/** Maximum number of jobs of all teams that an engine holds. */
 const JOBS_MAX = 1_000
 
 /** Renewals per duration of a lease. */

@@ -32,7 +32,7 @@ import { KEYED_ROWS_MAX } from './keyed-rows-max.js'
 /** The work of a hash, in bytes. */
 export const HASH_WORK = 256
 
-/** Most entries of a run that absorbs older runs, which bounds what a commit writes again. */
+/** Maximum number of entries of a run that absorbs older runs, which bounds what a commit writes again. */
 const JOINED_ENTRIES_MAX = KEYED_ROWS_MAX / 8
 
 export type LinkedSegment = Readonly<{ extent: number; ref: SegmentRef }>

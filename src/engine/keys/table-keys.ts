@@ -11,7 +11,7 @@ import { KeyedRows } from './keyed-rows.js'
 import { tooManyToKey } from './keyed-rows-max.js'
 import { HASH_WORK } from './linked-keys.js'
 
-/** Most rows in one view. */
+/** Maximum number of rows in one view. */
 const ROWS_AT_ONCE = 262_144
 
 /** Which keys to read, and what ends the reading. `what`: the operation, for messages. */

@@ -30,16 +30,16 @@ import type { Background } from './background.js'
 /** How often notes are written, in milliseconds. */
 const WRITE_MS = 10_000
 
-/** Most unwritten notes. Further ones are left to the daily scan. */
+/** Maximum number of unwritten notes. Further ones are left to the daily scan. */
 const NOTES_MAX = 100_000
 
 /** Notes written in one commit. */
 const PUT_COUNT = 500
 
-/** Most records of due teams that a duty reads at once. The next run reads the next ones. */
+/** Maximum number of records of due teams that a duty reads at once. The next run reads the next ones. */
 const DUE_MAX = 100_000
 
-/** Most teams whose next visit is remembered. */
+/** Maximum number of teams whose next visit is remembered. */
 const VISITS_MAX = 10_000
 
 /** The clocks of processes differ by less, in milliseconds. If they differ by more, a team is visited late. */

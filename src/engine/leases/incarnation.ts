@@ -33,10 +33,12 @@ import type { ObjectHolds } from './object-holds.js'
 /** Renewals of the record per lease. */
 const RENEWALS = 3
 
-/** Most pending objects and most pinned generations that a record lists. With more, it says that all are. */
+/**
+ * Maximum number of pending objects, and of pinned generations that a record lists. With more, it says that all are.
+ */
 const LISTED_MAX = 1_000
 
-/** Most teams whose writer record is known to exist. Beyond it, writer records are put again. */
+/** Maximum number of teams whose writer record is known to exist. Beyond it, writer records are put again. */
 const WRITERS_MAX = 10_000
 
 const NO_CHECKS: readonly KvCheck[] = Object.freeze([])

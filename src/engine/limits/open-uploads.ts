@@ -12,7 +12,7 @@ import type { ResolvedOptions } from '../arguments/resolve-options.js'
 import { CountShare, type CountShares } from './count-shares.js'
 import { endOfUpload } from './upload-life.js'
 
-/** Most teams with known counts. The oldest is dropped first, and counted again when it is needed. */
+/** Maximum number of teams with known counts. The oldest is dropped first, and counted again when it is needed. */
 const TEAMS_MAX = 1_000
 
 export type UploadsOfTeam = Readonly<{ teamId: string; partition: KvPartition }>

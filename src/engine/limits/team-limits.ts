@@ -31,7 +31,7 @@ import type { ResolvedOptions } from '../arguments/resolve-options.js'
 import { holderOfKey } from '../commit/idempotency.js'
 import { CountShare, type CountShares } from './count-shares.js'
 
-/** Most teams with known counts. The oldest is dropped first, and counted again when it is needed. */
+/** Maximum number of teams with known counts. The oldest is dropped first, and counted again when it is needed. */
 const TEAMS_MAX = 1_000
 
 export type CountedTeam = Readonly<{ teamId: string; partition: KvPartition }>
@@ -49,7 +49,10 @@ type Stashes = { readonly bytes: Map<string, number>; total: number }
 /** `held`: the number of keys of each holder. */
 type Keys = { count: number; readonly held: Map<string, number> }
 
-/** Most holders of idempotency keys with counts of their own; the others share one. A store keeps 10,000 API keys. */
+/**
+ * Maximum number of holders of idempotency keys with counts of their own; the others share one. A store keeps 10,000
+ * API keys.
+ */
 const HOLDERS_MAX = 10_000
 
 type Rows = { bytes: number }

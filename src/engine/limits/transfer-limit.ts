@@ -6,9 +6,12 @@
 // - Transfers start in order of arrival, except those of a team at its limit.
 import { StoreError } from '../../base/store-error.js'
 
-/** Most waiting transfers; a waiting one holds a connection and no bytes. Further ones fail with RATE_LIMITED. */
+/**
+ * Maximum number of waiting transfers; a waiting one holds a connection and no bytes. Further ones fail with
+ * RATE_LIMITED.
+ */
 const WAITING_MAX = 1_000
-/** Most waiting transfers of one team. */
+/** Maximum number of waiting transfers of one team. */
 const TEAM_WAITING_MAX = WAITING_MAX / 2
 
 type Waiter = Readonly<{ teamId: string; enter: () => void }>

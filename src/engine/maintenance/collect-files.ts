@@ -37,9 +37,9 @@ export type FilesCollected = Readonly<{ files: number }>
 
 /** Limits of one garbage collection of a team. The next garbage collection continues where this one stopped. */
 type CollectionLimits = Readonly<{
-  /** Most files that one pass holds in memory and marks. */
+  /** Maximum number of files that one pass holds in memory and marks. */
   candidatesMax: number
-  /** Most files that one pass scans in one view to find candidates. */
+  /** Maximum number of files that one pass scans in one view to find candidates. */
   lookedAtMax: number
   passesMax: number
 }>
@@ -49,7 +49,7 @@ const LIMITS: CollectionLimits = { candidatesMax: 10_000, lookedAtMax: 200_000, 
 /** Files deleted in one commit; files read by one query. */
 const DELETE_COUNT = 200
 const SCAN_COUNT = 1_000
-/** Most attempts to commit while others add files, or rows that name files. */
+/** Maximum number of attempts to commit while others add files, or rows that name files. */
 const TRIES_MAX = 20
 
 export class FileCollector {

@@ -47,7 +47,7 @@ import type { Visit } from './team-visits.js'
 
 type Retired = Readonly<{ table: TableKey; bytes: Bytes; retirement: Retirement }>
 
-/** Most tables that hints name and that are examined one by one. With more, all tables of the team are. */
+/** Maximum number of tables that hints name and that are examined one by one. With more, all tables of the team are. */
 const TABLES_MAX = 64
 
 /** The tables that a visit examines; null: all. */

@@ -39,11 +39,11 @@ import type { StoreContext } from '../context/store-context.js'
 import { hintedNames } from './hinted-records.js'
 import type { Visit } from './team-visits.js'
 
-/** Most changes per query, and most bytes. */
+/** Maximum number of changes per query, and of bytes. */
 const SCAN_COUNT = 500
 const SCAN_BYTES = 4 * 1024 * 1024
 
-/** Most keys to delete that are held in memory. */
+/** Maximum number of keys to delete that are held in memory. */
 const DELETE_COUNT = 10_000
 
 /** In the order of deletion. */

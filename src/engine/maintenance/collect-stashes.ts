@@ -29,10 +29,10 @@ import type { Visit } from './team-visits.js'
 /** How long the head of an expired stash is kept, in milliseconds (FORMAT.md, section 4). */
 const EXPIRED_KEPT_MS = 30 * 24 * 3_600_000
 
-/** Most heads of expired stashes kept per team. The oldest are deleted first. */
+/** Maximum number of heads of expired stashes kept per team. The oldest are deleted first. */
 const EXPIRED_KEPT_MAX = 10_000
 
-/** Most stashes per team that one garbage collection ends. The next one continues. */
+/** Maximum number of stashes per team that one garbage collection ends. The next one continues. */
 const ENDED_AT_ONCE_MAX = 10_000
 
 /** @returns how many stashes ended. */

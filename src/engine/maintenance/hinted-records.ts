@@ -7,7 +7,7 @@ import type { KeyRange, KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import type { Visit } from './team-visits.js'
 
-/** Most records that one query reads by their keys. */
+/** Maximum number of records that one query reads by their keys. */
 const READ_COUNT = 500
 
 type Entry = [key: Bytes, value: Bytes]

@@ -52,7 +52,7 @@ import { FULL_SCAN_MS, TeamVisits, type Visit } from './team-visits.js'
 
 type TablesCollected = Omit<MaintenanceReport, keyof FilesCollected | 'recompressed'>
 
-/** Most objects that one call deletes. */
+/** Maximum number of objects that one call deletes. */
 const DELETE_COUNT = 1_000
 
 export class Maintainer {

@@ -44,7 +44,7 @@ const COMMIT_BYTES = 64 * 1024 * 1024
 /** Pages whose segments may be rewritten together, and are looked up together in the chunks of stashes. */
 const PAGES_AT_ONCE = 64
 
-/** Most damaged segments that are remembered, so that each is reported once and not read by every run. */
+/** Maximum number of damaged segments that are remembered, so that each is reported once and not read by every run. */
 const DAMAGED_MAX = 10_000
 
 /** Greater than every extent number, which is a u48. */

@@ -38,7 +38,7 @@ import { type Found, type Group, segmentGroupBytes } from './recompression-group
 import { planChunkSwaps, type StagedSwap } from './staged-chunks.js'
 import type { Visit } from './team-visits.js'
 
-/** Most attempts to swap a page that others change. After that it is left to the next run. */
+/** Maximum number of attempts to swap a page that others change. After that it is left to the next run. */
 const SWAP_TRIES_MAX = 8
 
 /** Bytes of small segments that are stored together. */

@@ -9,7 +9,7 @@ import type { StoreContext } from '../context/store-context.js'
 /** At this monotonic time the objects of the incarnation with lower counters existed. */
 type Mark = Readonly<{ at: number; incarnation: string; count: number }>
 
-/** Most marks per `recompressionAgeMs`. */
+/** Maximum number of marks per `recompressionAgeMs`. */
 const MARKS_MAX = 1_000
 
 export class SegmentAges {

@@ -33,10 +33,10 @@ import { isRecent } from './last-collections.js'
 /** How often a duty examines everything, in milliseconds: the longest time until it finds work without a hint. */
 export const FULL_SCAN_MS = 24 * 3_600_000
 
-/** Most hints that one visit works on. The next run visits the team again. */
+/** Maximum number of hints that one visit works on. The next run visits the team again. */
 const HINTS_MAX = 10_000
 
-/** Most hints that one commit puts. */
+/** Maximum number of hints that one commit puts. */
 const PUT_COUNT = 500
 
 type TeamDuty = (typeof TEAM_DUTIES)[number]

@@ -8,12 +8,12 @@ const ENTRY_WORDS = 6
 const TEXT = 3
 const ROW = 5
 
-/** Most occupied slots, as a share. */
+/** Maximum share of occupied slots. */
 const FULL = 0.8
 
 const SLOTS_MIN = 1_024
 
-/** Most memory of a row, except while the array grows. */
+/** Maximum memory of a row, except while the array grows. */
 export const INDEXED_ROW_BYTES = Math.ceil((1.02 * 4 * ENTRY_WORDS) / FULL)
 
 export class HashTable {

@@ -9,13 +9,13 @@ export const NO_PARTNER = -1
 /** Set in the number of a partner with another text. Its values may still be equal. */
 export const MAY_DIFFER = 1 << 30
 
-/** Most rows of the input. */
+/** Maximum number of rows of the input. */
 export const INCOMING_ROWS_MAX = MAY_DIFFER - 1
 
 /** If more than one row in so many may change, the extent is read and rewritten, and the texts are not kept. */
 export const REWRITE_SHARE = 8
 
-/** Most characters of rows that may change that are kept for comparison. Further extents are read again. */
+/** Maximum number of characters kept for comparison, of rows that may change. Further extents are read again. */
 const KEPT_CHARS_MAX = 16 * 1024 * 1024
 
 /** An extent of the table, with the partners of its rows. */

@@ -31,7 +31,8 @@ import { packTexts, type RowPiece, workOfPiece } from './packed-texts.js'
 import { checkAllLaid, type SeenExtent } from './table-rows.js'
 
 /**
- * Most looks at a table whose rows change all the time. After that, the merge takes its turn among the changes first.
+ * Maximum number of looks at a table whose rows change all the time. After that, the merge takes its turn among the
+ * changes first.
  */
 const SETTLE_TRIES_MAX = 20
 
@@ -92,7 +93,7 @@ export class TableJoin {
       if (stale.length === 0) {
         if (extents.size === 0) await this.#checkInput()
         await this.#checkPartners(head.generation)
-        // Its memory is needed for the next steps. If others change rows meanwhile, the index is built again.
+        // The next steps need the memory of the index. If others change rows meanwhile, the index is built again.
         if (this.#joins <= 1) await this.#dropIndex()
         return head
       }

@@ -34,7 +34,7 @@ import { readHead } from '../read/generations.js'
 import { WALK_AT_WILL } from '../segments/read-ahead.js'
 import { packTexts, type RowPiece } from './packed-texts.js'
 
-/** Most characters of row records in one view, approximately, and most extents. */
+/** Maximum number of characters of row records in one view, approximately, and of extents. */
 const RECORD_CHARS_MAX = 8 * 1024 * 1024
 const EXTENTS_MAX = 256
 

@@ -16,7 +16,7 @@ import type { FindBounds } from '../types/find-types.js'
 import { BestRows } from './best-rows.js'
 import { parseOrderBy, type SortColumn } from './order-by.js'
 
-/** Most passes of one list: enough for half a gigabyte of keys. */
+/** Maximum number of passes of one list: enough for half a gigabyte of keys. */
 const PASSES_MAX = 64
 
 /** The work on a row besides its bytes, in bytes. */

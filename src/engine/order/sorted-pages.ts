@@ -47,13 +47,13 @@ import { parseOrderBy } from './order-by.js'
 import { readPlaces } from './placed-rows.js'
 import { makeList } from './sorted-list.js'
 
-/** Most rows of an order that are found without a list of all. */
+/** Maximum number of rows of an order that are found without a list of all. */
 const TOP_ROWS_MAX = 10_000
 
 /** Rows that are found at least, for later pages. */
 const TOP_ROWS_MIN = 1_000
 
-/** Most rows that a page looks up: many rows of a list may have been deleted since. */
+/** Maximum number of rows that a page looks up: many rows of a list may have been deleted since. */
 const LOOKED_ROWS_MAX = 10_000
 
 /** Rows that are read before the first of them is returned. */

@@ -5,7 +5,7 @@ import type { SegmentFooter } from '../../format/segment-reader.js'
 import type { ObjectId } from '../../objects/objects.js'
 import type { SegmentCache } from '../segments/segment-cache.js'
 
-/** Most footers that are read concurrently. */
+/** Maximum number of footers that are read concurrently. */
 const READS_MAX = 8
 
 export class CompactedFooters {

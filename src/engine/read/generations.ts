@@ -19,7 +19,7 @@ import type { StoreContext, TablePlace, TeamContext } from '../context/store-con
 /** A generation, with the version of its rows as a whole. */
 export type GenerationInUse = Readonly<{ generation: Generation; version: number }>
 
-/** Most retirements of a table. Garbage collection ends all but the newest. */
+/** Maximum number of retirements of a table. Garbage collection ends all but the newest. */
 export const RETIREMENTS_MAX = 10_000
 
 export function readHead(
@@ -89,7 +89,7 @@ export async function findGeneration(
   throw continuationInvalid('the rows it continues were overwritten and are no longer kept')
 }
 
-/** Most attempts to pin a generation. Each fails only if an overwrite comes at that moment. */
+/** Maximum number of attempts to pin a generation. Each fails only if an overwrite comes at that moment. */
 const PIN_TRIES_MAX = 20
 
 /**

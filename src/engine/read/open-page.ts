@@ -38,7 +38,7 @@ export type ChosenPage = Readonly<{
 export type PageStart = Readonly<{
   /** undefined: at the first row of the table as it is now. null: the caller's text is not a token. */
   token: Continuation | null | undefined
-  /** Most rows of the page. */
+  /** Maximum number of rows of the page. */
   rows: number
   reserve?: PageWanted['reserve']
   /** Whether to read the schema even if nothing has to be converted. */
@@ -134,7 +134,9 @@ export function chosenPage(
 /** Plans a page in a view. Without `footers` it reads footers within the view. */
 type PlanIn = (view: KvView, footers?: CompactedFooters) => Promise<PlannedPage>
 
-/** Most views in which a page is planned. Each asks for the footers that the previous one found missing. */
+/**
+ * Maximum number of views in which a page is planned. Each asks for the footers that the previous one found missing.
+ */
 const VIEWS_MAX = 4
 
 /**
@@ -198,7 +200,7 @@ export async function readPiece(
   }
 }
 
-/** Most rows of a page. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+/** Maximum number of rows of a page. @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function rowsOfPage({ options }: TeamContext, limit: number | undefined): number {
   const { pageRowsMax } = options
   if (limit === undefined) return pageRowsMax

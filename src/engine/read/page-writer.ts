@@ -31,7 +31,7 @@ const OPENING = utf8('{"$rowID":"')
  */
 const ROW_BYTES_MAX = 1 + OPENING.length + ROW_ID_CHARS + 1 + 1 + 1
 
-/** Most bytes of UTF-8 per UTF-16 unit. */
+/** Maximum number of bytes of UTF-8 per UTF-16 unit. */
 const UNIT_BYTES_MAX = 3
 
 const FIRST_BYTES = 4 * 1024
@@ -107,7 +107,7 @@ export class PageWriter {
     return this.#length >= this.#pieceBytes
   }
 
-  /** Most bytes that the piece, or the texts of the page, still take. */
+  /** Maximum number of bytes that the piece, or the texts of the page, still take. */
   get bytesLeft(): number {
     return Math.min(this.#pieceBytes - this.#length, this.#limits.bytes - this.#textBytes)
   }

@@ -100,7 +100,7 @@ function readRowRecords(
   )
 }
 
-/** Most looks at the records of a row. Each asks for what the previous one found missing. */
+/** Maximum number of looks at the records of a row. Each asks for what the previous one found missing. */
 const LOOKS_MAX = 8
 
 /** Like `readRecords`, but reads objects after the view is closed. undefined: the table changes all the time. */

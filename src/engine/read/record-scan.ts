@@ -29,7 +29,7 @@ export type PageWanted = Readonly<{
   reserve?: ReserveMemory | undefined
   /** Whether to read the schema even if nothing has to be converted. */
   wantsSchema?: boolean
-  /** Most bytes of row records that a plan holds, approximately. Default: those of a page. */
+  /** Maximum number of bytes of row records that a plan holds, approximately. Default: those of a page. */
   recordBytesMax?: number | undefined
 }>
 

@@ -29,7 +29,7 @@ import { segmentBytes } from '../limits/team-limits.js'
 import type { TableEntry, TableInfo, TableNamesOptions } from '../types/life-types.js'
 import { readHead } from './generations.js'
 
-/** Most records that one query reads by their keys. */
+/** Maximum number of records that one query reads by their keys. */
 const READ_COUNT = 500
 
 /** @throws {StoreError} TABLE_NOT_FOUND */

@@ -22,10 +22,10 @@ import {
 import type { SegmentReads } from './segment-reads.js'
 import { type FrameList, frameRun, runBytes, type StoredRun } from './stored-runs.js'
 
-/** Most unused reads of a walk: in progress, or not yet consumed. */
+/** Maximum number of unused reads of a walk: in progress, or not yet consumed. */
 const READS_AHEAD_MAX = 16
 
-/** Most bytes of the unused reads of a walk. */
+/** Maximum number of bytes of the unused reads of a walk. */
 export const AHEAD_BYTES_MAX = 4 * 1024 * 1024
 
 /** A read is at least this large, even if the walk takes less. */
@@ -37,9 +37,9 @@ const EXPANSION_FIRST = 4
 /** Limits of a walk. */
 export type WalkBounds = ReadBounds &
   Readonly<{
-    /** Most bytes of unused reads. */
+    /** Maximum number of bytes of unused reads. */
     aheadBytes: number
-    /** Most bytes of rows that the walk still takes. */
+    /** Maximum number of bytes of rows that the walk still takes. */
     wanted: () => number
   }>
 

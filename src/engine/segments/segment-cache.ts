@@ -80,8 +80,8 @@ type RowPlace = Readonly<{ index: number; place: FramePlace; row: number }>
 export type CompactedRow = Readonly<{ footer: SegmentFooter; text: string }>
 
 /**
- * Most memory, in bytes, of point reads that open segments concurrently. Further ones read footer and frame in turn:
- * that is slower for a single read, but with many the transfer of bytes dominates.
+ * Maximum memory, in bytes, of point reads that open segments concurrently. Further ones read footer and frame in
+ * turn: that is slower for a single read, but with many the transfer of bytes dominates.
  */
 const OPENING_BYTES_MAX = 4 * 1024 * 1024
 

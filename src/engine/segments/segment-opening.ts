@@ -26,16 +26,19 @@ export type RowRun = Readonly<{ ref: SegmentRef; start: number; limit: number }>
 const SLACK_PARTS = 8
 const SLACK_BYTES_MIN = 24 * 1024
 
-/** Most rows and most text of a frame of long rows (FORMAT.md, section 6). The wanted row may be its first or last. */
+/**
+ * Limits of the rows and the text of a frame of long rows (FORMAT.md, section 6). The wanted row may be its first or
+ * last.
+ */
 const FRAME_ROWS = 64
 const FRAME_BYTES = 256 * 1024
 
 export type OpeningLimits = Readonly<{
   /** The cost of one more request; see `ObjectStore`. */
   requestCostBytes: number
-  /** Most bytes of wanted frames. */
+  /** Maximum number of bytes of wanted frames. */
   windowBytes: number
-  /** Most bytes of frames that are read. */
+  /** Maximum number of bytes of frames that are read. */
   bytesMax: number
 }>
 

@@ -80,7 +80,7 @@ export type Conversion = Readonly<{
   signal: AbortSignal | undefined
 }>
 
-/** Most attempts of a conversion while others change the table. */
+/** Maximum number of attempts of a conversion while others change the table. */
 const CONVERSIONS_MAX = 8
 
 /**

@@ -113,7 +113,7 @@ function deleteRows(
 /** Searches concurrent with other changes of the table. Further ones run in the turn of the deletion. */
 const SEARCHES_BESIDE_OTHERS = 2
 
-/** Most searches, each of which reads the rows again. In its turn, only other processes can interfere. */
+/** Maximum number of searches, each of which reads the rows again. In its turn, only other processes can interfere. */
 const SEARCHES_MAX = 8
 
 type FoundRows = Readonly<{ commitNonce: Bytes; rowIds: readonly string[] }>

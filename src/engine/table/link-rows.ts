@@ -32,7 +32,7 @@ export type Moved = 'schema' | 'stash' | 'rows'
 /** How often each has changed during one operation. */
 export type MovedCounts = Readonly<Record<Moved, number>>
 
-/** Most attempts with a stash whose chunks are replaced meanwhile: each reads all its chunks again. */
+/** Maximum number of attempts with a stash whose chunks are replaced meanwhile: each reads all its chunks again. */
 const STASH_TRIES_MAX = 4
 
 /**

@@ -49,7 +49,7 @@ import {
 } from './row-update.js'
 import { planNewSchema, putSchema, underSchema } from './schema-change.js'
 
-/** Most text of the rows that one call writes, in bytes. */
+/** Maximum size of the text of the rows that one call writes, in bytes. */
 const CALL_BYTES_MAX = 16 * 1024 * 1024
 
 type Version = Readonly<{ version: number }>

@@ -43,10 +43,13 @@ import { readAfterIfMatch } from './overwrite-rows.js'
 /** Drafts made concurrently with other changes of the table. Further ones are made in the turn of the merge. */
 const TRIES_BESIDE_OTHERS = 2
 
-/** Most attempts. In its turn, only other processes can interfere. */
+/** Maximum number of attempts. In its turn, only other processes can interfere. */
 const TRIES_MAX = 50
 
-/** Most retries with new random fingerprint keys, after rows with different keys had the same fingerprint. */
+/**
+ * Maximum number of retries with new random fingerprint keys, after rows with different keys had the same
+ * fingerprint.
+ */
 const COLLISIONS_MAX = 3
 
 export async function mergeIntoTable(

@@ -19,7 +19,10 @@ import { KeyedRows } from '../keys/keyed-rows.js'
 import { checkRunAgainstIndex } from '../keys/linked-keys.js'
 import { readHead } from '../read/generations.js'
 
-/** Most characters of the keys of a body's rows, which are held until the types of their columns are known. */
+/**
+ * Maximum number of characters of the keys of a body's rows, which are held until the types of their columns are
+ * known.
+ */
 const KEY_CHARS_MAX = 67_108_864
 
 /** With more rows, the whole index is scanned, instead of one bucket per row. */

@@ -38,7 +38,7 @@ export type PreservedIds = Readonly<{
   holds(generation: Generation): boolean
 }>
 
-/** Most runs, which are in memory during an overwrite. Rows in their old order make few. */
+/** Maximum number of runs, which are in memory during an overwrite. Rows in their old order make few. */
 const RUNS_MAX = 1_000_000
 const YIELD_ROWS = 50_000
 

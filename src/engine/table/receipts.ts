@@ -30,7 +30,7 @@ import type {
 } from '../types/receipt-types.js'
 import type { ChangeResult } from '../types/row-types.js'
 
-/** Most entries by column and rule, and most problems of dropped cells, in a receipt. */
+/** Maximum number of entries by column and rule, and of problems of dropped cells, in a receipt. */
 const DROPPED_COLUMNS_MAX = 1_000
 const DROPPED_FIRST_MAX = 10
 

@@ -21,7 +21,7 @@ import { keysOfTable } from '../keys/table-keys.js'
 import { readHead } from '../read/generations.js'
 import { findRowAt } from '../read/row-lookup.js'
 
-/** Most attempts. Only changes of other processes, and those in flight, require another. */
+/** Maximum number of attempts. Only changes of other processes, and those in flight, require another. */
 const TRIES_MAX = 50
 
 type Version = Readonly<{ version: number }>

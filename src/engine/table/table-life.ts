@@ -132,7 +132,8 @@ function lostColumns(
 }
 
 /**
- * Most columns that a message about losses names, and most cells that are examined to count those that would be lost.
+ * Maximum number of columns that a message about losses names, and of cells that are examined to count those that
+ * would be lost.
  */
 const LOST_SHOWN_MAX = 20
 const CELLS_COUNTED_MAX = 1_000_000
@@ -181,7 +182,7 @@ async function putName(
   return [[key, encodeCatalogEntry({ table, name })]]
 }
 
-/** Most dropped columns whose IDs are remembered, for rows with cells of them. */
+/** Maximum number of dropped columns whose IDs are remembered, for rows with cells of them. */
 const DROPPED_MAX = 10_000
 
 function alteredSchema(

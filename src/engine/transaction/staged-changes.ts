@@ -31,10 +31,10 @@ import type { TeamContext } from '../context/store-context.js'
 import type { Authored } from '../types/call-types.js'
 import { type StagedRecord, StagedView } from './staged-view.js'
 
-/** Most tables that a transaction reads or changes: each view and the commit compare their heads. */
+/** Maximum number of tables that a transaction reads or changes: each view and the commit compare their heads. */
 export const TABLES_MAX = 100
 
-/** Most records that a transaction writes, and most bytes in them: they are in memory, and in one commit. */
+/** Maximum number of records that a transaction writes, and of bytes in them: they are in memory, and in one commit. */
 export const RECORDS_MAX = 20_000
 export const BYTES_MAX = 16 * 1024 * 1024
 

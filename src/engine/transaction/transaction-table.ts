@@ -33,7 +33,7 @@ import type {
 import type { TransactionAddOptions, TransactionTable } from '../types/transaction-types.js'
 import { limitExceeded, type StagedChanges } from './staged-changes.js'
 
-/** Most rows that a transaction reads, counting repeated reads in each call. */
+/** Maximum number of rows that a transaction reads, counting repeated reads in each call. */
 const ROWS_READ_MAX = 100_000
 
 /** How many rows a transaction has read. */

@@ -25,7 +25,7 @@ import type {
 import { StagedChanges } from './staged-changes.js'
 import { RowsRead, StagedTable } from './transaction-table.js'
 
-/** Most calls of the function of a transaction. */
+/** Maximum number of calls of the function of a transaction. */
 const CALLS_MAX = 10
 
 export async function runTransaction<T>(

@@ -86,7 +86,7 @@ export type WatchRequest = Readonly<{
 export type LogRequest = Readonly<{
   /** The entries of the changes after this version. Default: the current version, and none. Range: 0 to 2^53 - 1. */
   since?: number | undefined
-  /** Most entries. Default and maximum: 1,000. Range: 1 to 2^53 - 1. */
+  /** Maximum number of entries. Default and maximum: 1,000. Range: 1 to 2^53 - 1. */
   limit?: number | undefined
 }>
 

@@ -37,7 +37,7 @@ export type JobEntry = Readonly<{
 
 /** Options of `team.jobs`. A team may have any number of jobs that have ended, each with a note of up to 64 KiB. */
 export type JobsOptions = Readonly<{
-  /** Most jobs, the newest: a positive integer. Default: all. */
+  /** Maximum number of jobs, the newest: a positive integer. Default: all. */
   newest?: number | undefined
   /** IDs of tables: lists only their jobs. Default: the jobs of all tables. */
   tables?: ReadonlySet<string> | undefined

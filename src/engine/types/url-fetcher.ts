@@ -4,7 +4,7 @@ import { StoreError } from '../../base/store-error.js'
 
 /** Limits of a response. */
 export type SourceLimits = Readonly<{
-  /** Most bytes of the body. */
+  /** Maximum number of bytes of the body. */
   bytesMax: number
 }>
 

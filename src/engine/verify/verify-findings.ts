@@ -14,12 +14,12 @@ import type {
   VerifySeverity,
 } from '../types/verify-types.js'
 
-/** Most findings in a report. Further ones are only counted. */
+/** Maximum number of findings in a report. Further ones are only counted. */
 const FINDINGS_MAX = 1_000
 
 const INFORMATION: ReadonlySet<VerifyFindingKind> = new Set(['orphan-object', 'orphan-record'])
 
-/** Most objects that are remembered as undamaged: a stash and a table may name the same object. */
+/** Maximum number of objects that are remembered as undamaged: a stash and a table may name the same object. */
 const FINE_MAX = 100_000
 
 export class Findings {

@@ -35,10 +35,10 @@ import { comparePositions, endOf } from '../changes/generation-end.js'
 import type { VerifyFindingKind, VerifyPlace } from '../types/verify-types.js'
 import { type Findings, toReadProblem } from './verify-findings.js'
 
-/** Most rows that one query looks up. */
+/** Maximum number of rows that one query looks up. */
 const ROWS_AT_ONCE = 1_000
 
-/** Most findings reported for one table. */
+/** Maximum number of findings reported for one table. */
 const PROBLEMS_MAX = 100
 
 export async function verifyHistory(

@@ -20,7 +20,7 @@ import { keysOfTable } from '../keys/table-keys.js'
 import type { Problem, VerifyPlace } from '../types/verify-types.js'
 import type { VerifyContext } from './verify-extents.js'
 
-/** Most attempts to check a table that changes meanwhile. After that it is not checked. */
+/** Maximum number of attempts to check a table that changes meanwhile. After that it is not checked. */
 const TRIES_MAX = 3
 
 /** Rows of a pass, approximately. Each pass checks a part of all hashes. */

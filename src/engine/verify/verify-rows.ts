@@ -29,7 +29,7 @@ import type { StoreContext } from '../context/store-context.js'
 import type { Problem, VerifyPlace } from '../types/verify-types.js'
 import { type Findings, toReadProblem } from './verify-findings.js'
 
-/** Most findings reported for one generation. */
+/** Maximum number of findings reported for one generation. */
 const PROBLEMS_MAX = 100
 
 export type GenerationPlace = Readonly<{

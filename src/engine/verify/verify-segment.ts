@@ -19,7 +19,7 @@ import type { Problem } from '../types/verify-types.js'
 import type { Findings } from './verify-findings.js'
 import { ValuesCheck } from './verify-values.js'
 
-/** Most problems reported for one segment. */
+/** Maximum number of problems reported for one segment. */
 const PROBLEMS_MAX = 10
 
 /** A segment's rows according to the records. */

@@ -263,7 +263,7 @@ async function missingPart(view: KvView, job: JobKey, bytes: Uint8Array): Promis
   return null
 }
 
-/** Most objects of one window; each takes about 100 bytes. */
+/** Maximum number of objects of one window; each takes about 100 bytes. */
 const WINDOW_MAX = 100_000
 
 /**

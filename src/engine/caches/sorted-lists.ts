@@ -12,7 +12,7 @@ export type SortedList = Readonly<{
 /** Rows that are sorted for a page, however small the cache is. */
 const ROWS_MIN = 1_048_576
 
-/** Maximum number of rows that are sorted. */
+/** Maximum number of rows sorted. */
 export const SORTED_ROWS_MAX = 16_777_216
 
 const PLACE_BYTES = 8

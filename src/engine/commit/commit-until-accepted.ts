@@ -8,16 +8,10 @@ import { StoreError } from '../../base/store-error.js'
 /** The result of an attempt whose commit was refused. It wrote nothing; another attempt may succeed. */
 export const REFUSED: unique symbol = Symbol('refused')
 
-/**
- * Maximum number of attempts of one operation. Operations of one process take turns, so only other processes cause
- * refusals.
- */
+/** Maximum number of attempts. Operations of one process take turns, so only other processes cause refusals. */
 const COMMIT_TRIES_MAX = 100
 
-/**
- * The pause before the third attempt is at most `firstMs`; this bound doubles with each further attempt, up to
- * `maxMs`.
- */
+/** The pause before the third attempt is at most `firstMs`. The bound doubles with each attempt, up to `maxMs`. */
 const PAUSES = { firstMs: 2, maxMs: 64 }
 
 /**

@@ -95,10 +95,7 @@ export function saveResult(
   return { checks: [{ key, equals: bytes }], puts: [[key, record], ...hints] }
 }
 
-/**
- * Counts that a result has besides row IDs. Each is stored as the extent of a run without rows (FORMAT.md, section
- * 4).
- */
+/** Counts that a result has besides row IDs, each stored as the extent of a run without rows (FORMAT.md, section 4). */
 export function runsOfCounts(counts: readonly number[]): IdempotencyRecord['runs'] {
   return counts.map((extent) => ({ nonce: new Uint8Array(8), extent, firstSlot: 0, count: 0 }))
 }

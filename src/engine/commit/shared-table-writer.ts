@@ -266,10 +266,7 @@ export class SharedTableWriter {
     return commit
   }
 
-  /**
-   * Sends the next commit, unless one is in flight. In that case the next commit takes changes until the other has
-   * settled.
-   */
+  /** Sends the next commit. While one is in flight, the next commit takes changes instead. */
   #sendNext(): void {
     if (this.#inFlight === 0) this.#send()
   }

@@ -12,10 +12,7 @@ import type {
 import type { MaintenanceReport, StoreEvent } from '../types/event-types.js'
 import type { StoreOptions } from '../types/store-options.js'
 
-/**
- * Classes of group sizes with an upper bound: group `i` goes up to 2 ** i commits. Larger groups share one more
- * class.
- */
+/** Classes of group sizes with an upper bound: group `i` goes up to 2 ** i commits. Larger groups share one class. */
 const GROUP_CLASSES = 9
 
 /** Segments that a recompression compressed, and their bytes before and after. */

@@ -24,10 +24,7 @@ import { scanBatches } from '../../kv/scan-batches.js'
 import type { ObjectId } from '../../objects/objects.js'
 import type { BytesHeld } from '../types/activity-types.js'
 
-/**
- * An object as a record names it. The length and digest of a presigned one are unknown: its client may put any bytes,
- * or none.
- */
+/** An object as a record names it. The bytes of a presigned one are unknown: its client may put any, or none. */
 export type NamedObject =
   | Readonly<{ kind: 'segment'; ref: SegmentRef; isOfTable: boolean }>
   | Readonly<{ kind: 'forward'; ref: ForwardRef }>

@@ -22,7 +22,7 @@ import { openSegment } from '../segments/read-segment.js'
 import { namedObjects } from './named-objects.js'
 import { readTeams } from './team-entries.js'
 
-/** Maximum number of teams that are searched for segments. A store with more teams is assumed to have segments. */
+/** Maximum number of teams searched for segments. A store with more teams is assumed to have segments. */
 const TEAMS_LOOKED_AT_MAX = 1_000
 
 /** Codecs found in frames. `isWhole`: all frames were seen, except after a codec that is unavailable. */

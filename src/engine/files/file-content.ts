@@ -73,10 +73,7 @@ export async function giveUp(
   if (!context.holds.isHeld) await context.objects.delete([object]).catch(() => undefined)
 }
 
-/**
- * Deletes objects without names and readers before garbage collection does. If this fails, garbage collection deletes
- * them.
- */
+/** Deletes objects without names and readers early. If this fails, garbage collection deletes them. */
 export async function deleteEarly(context: StoreContext, ids: readonly ObjectId[]): Promise<void> {
   if (ids.length === 0) return
   const { kv, objects } = context
@@ -150,7 +147,7 @@ export async function* contentPieces(content: FileContent): AsyncGenerator<Bytes
   else for await (const piece of iterable(content)) yield* slices(checkContentPiece(piece))
 }
 
-/** Maximum number of bytes that are hashed between two yields to the event loop. */
+/** Maximum number of bytes hashed between two yields to the event loop. */
 const SLICE_BYTES_MAX = 1024 * 1024
 
 function* slices(bytes: Bytes): Generator<Bytes, void> {

@@ -177,7 +177,7 @@ export async function startAtRow(
   return token
 }
 
-/** Maximum number of rows that are skipped in one view. */
+/** Maximum number of rows skipped in one view. */
 const SKIPPED_ROWS_MAX = 4_194_304
 
 function chooseRows(place: TablePlace, start: Omit<PageStart, 'rows'>): Promise<ChosenPage> {

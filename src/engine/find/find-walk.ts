@@ -47,8 +47,8 @@ export type Wanted = Readonly<{
 }>
 
 /**
- * The position of the next row, if the sink was full or `WORK_TESTS_MAX` tests were made. null: all rows of the plan
- * were examined.
+ * The position of the next row, if the sink was full or too many tests were made. null: all rows of the plan were
+ * examined.
  */
 export type WalkEnd = Position | null
 

@@ -14,7 +14,7 @@ const WRITTEN_BYTES_MAX = 1_048_576
 /** Places of the hash table: a power of two, of which at most a quarter is occupied. */
 const PLACES = 4 * WRITTEN_MAX
 
-/** Maximum number of places that are examined for one row: hashes may have been chosen to collide. */
+/** Maximum number of places examined for one row: hashes may have been chosen to collide. */
 const PROBES_MAX = 16
 
 const FNV_START = 0x811c9dc5

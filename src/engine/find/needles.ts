@@ -5,7 +5,7 @@ import type { CellTest, Condition } from './condition.js'
 /** @property isFolded - ASCII letters may have either case, and rows with non-ASCII characters may match without it. */
 export type Needle = Readonly<{ bytes: Bytes; isFolded: boolean }>
 
-/** Maximum number of needles that are searched for: each is a search of its own. */
+/** Maximum number of needles searched for: each is a search of its own. */
 export const NEEDLES_MAX = 8
 
 /** Shorter needles occur nearly everywhere. */

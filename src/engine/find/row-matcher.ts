@@ -13,10 +13,7 @@ import { RowTest } from './row-test.js'
 
 const ESCAPE: Needle = { bytes: Uint8Array.of(0x5c), isFolded: false }
 
-/**
- * If a search finds candidates for more than this share of a frame's rows, all its rows are tested one after the
- * other.
- */
+/** If a search finds candidates for more than this share of a frame's rows, all its rows are tested in turn. */
 const CANDIDATES_SHARE = 0.25
 
 /** The place of a hit between two places of a text; -1: none. */

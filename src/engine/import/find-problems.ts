@@ -20,7 +20,7 @@ import {
   type ValueRules,
 } from './stored-form.js'
 
-/** Maximum number of problems that are listed. Further ones are only counted. */
+/** Maximum number of problems listed. Further ones are only counted. */
 export const PROBLEMS_MAX = 1_000
 
 /** The rules for the rows. */
@@ -43,10 +43,7 @@ export class ChunkProblems {
   readonly #rules: ProblemRules
   readonly #slices: TimeSlices
   readonly #onProblem: (column: string, rule: string) => void
-  /**
-   * Problems of values, by row, then in the order of the cells. Unknown columns are placed at the first row that
-   * shows them.
-   */
+  /** Problems of values, by row and then by cell. Unknown columns are placed at the first row that shows them. */
   readonly #found: RowProblem[] = []
   readonly #unknownSeen = new Set<string>()
   #valueCount = 0
@@ -132,9 +129,7 @@ export class ChunkProblems {
     return { problems, count: this.#valueCount + unknown.size }
   }
 
-  /**
-   * Adds unknown columns that only empty cells name, which no text shows, or that came before the first segment read.
-   */
+  /** Adds unknown columns that only empty cells name, which no text shows, or that precede the first segment read. */
   #withUnknown(
     unknown: ReadonlyMap<string, number>,
     columns: StoredChunk['columns'],

@@ -253,9 +253,7 @@ type Put = readonly [Bytes, Bytes]
 
 type FoundList = Readonly<{ name: ColumnListName; put: Put | null }>
 
-/**
- * The stash's record of this column list, or the one to put. `probe` is incremented past a CRC that another list has.
- */
+/** The stash's record of this column list, or the one to put. `probe` is incremented past a CRC of another list. */
 async function findColumnList(view: KvView, nonce: Bytes, chunk: StoredChunk): Promise<FoundList> {
   const record = columnListOf(chunk)
   const crc = columnListCrc(record)

@@ -56,10 +56,7 @@ const RENEWALS = 3
 /** A job that so many engines or openings have begun and none has ended fails: it may have ended them. */
 const EPOCHS_MAX = 100
 
-/**
- * An entry of the list without a job is deleted after it was seen for so long, in milliseconds, if others can start
- * jobs.
- */
+/** An entry of the list without a job is deleted after so many milliseconds, if others can start jobs. */
 const DANGLING_MS = 600_000
 
 const NO_OWNER: Bytes = new Uint8Array(OWNER_BYTES)

@@ -27,9 +27,7 @@ import { resolveKeyColumns } from './key-columns.js'
 import { rowIdAt } from './key-conflict.js'
 import { KeyIndex, readKeyIndex } from './key-index.js'
 
-/**
- * Maximum number of characters of key values that name their row in the cache. Longer values are named by their hash.
- */
+/** Maximum number of characters of key values that name their row in the cache. Longer ones are named by their hash. */
 const NAME_CHARS_MAX = 200
 
 /** @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, DATA_CORRUPT */

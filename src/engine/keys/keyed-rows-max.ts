@@ -1,10 +1,7 @@
 // Limits the rows that one operation compares by their keys.
 import { StoreError } from '../../base/store-error.js'
 
-/**
- * Maximum number of rows whose keys one operation compares with each other: their hashes are in memory, and in one
- * commit.
- */
+/** Maximum number of rows whose keys one operation compares: their hashes are in memory, and in one commit. */
 export const KEYED_ROWS_MAX = 2_097_152
 
 /** The error for an operation that links rows. */

@@ -33,9 +33,7 @@ import type { ObjectHolds } from './object-holds.js'
 /** Renewals of the record per lease. */
 const RENEWALS = 3
 
-/**
- * Maximum number of pending objects, and of pinned generations that a record lists. With more, it says that all are.
- */
+/** Maximum number of pending objects, and of pinned generations, in a record. With more, it says that all are. */
 const LISTED_MAX = 1_000
 
 /** Maximum number of teams whose writer record is known to exist. Beyond it, writer records are put again. */

@@ -89,10 +89,7 @@ export class Lifecycle {
     })
   }
 
-  /**
-   * Refuses new operations, aborts fetches, waits for operations in progress, then runs `end`. Repeated calls share
-   * one close.
-   */
+  /** Refuses new operations, aborts fetches, waits for running operations, then runs `end`. Repeated calls share it. */
   close(end: () => Promise<void>): Promise<void> {
     if (this.#closing === undefined) {
       this.#closing = this.#drained().then(end)

@@ -50,8 +50,8 @@ type Stashes = { readonly bytes: Map<string, number>; total: number }
 type Keys = { count: number; readonly held: Map<string, number> }
 
 /**
- * Maximum number of holders of idempotency keys with counts of their own; the others share one. A store keeps 10,000
- * API keys.
+ * Maximum number of holders of idempotency keys with their own counts; the others share one. A store has 10,000 API
+ * keys.
  */
 const HOLDERS_MAX = 10_000
 

@@ -6,10 +6,7 @@
 // - Transfers start in order of arrival, except those of a team at its limit.
 import { StoreError } from '../../base/store-error.js'
 
-/**
- * Maximum number of waiting transfers; a waiting one holds a connection and no bytes. Further ones fail with
- * RATE_LIMITED.
- */
+/** Maximum number of waiting transfers, which hold a connection and no bytes. Further ones fail with RATE_LIMITED. */
 const WAITING_MAX = 1_000
 /** Maximum number of waiting transfers of one team. */
 const TEAM_WAITING_MAX = WAITING_MAX / 2

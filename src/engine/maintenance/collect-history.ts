@@ -211,7 +211,7 @@ async function firstSince(
 }
 
 /**
- * The key of the oldest entry to keep without a history: of the newest entries, within the limits of time, number and
+ * The key of the oldest entry to keep without a history: one of the newest, within the limits of time, number and
  * bytes.
  */
 async function firstWithin(view: KvView, range: KeyRange, oldest: number): Promise<Bytes | null> {

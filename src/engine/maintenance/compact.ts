@@ -55,10 +55,7 @@ type Candidate = ExtentPlace & Readonly<{ recordCount: number }>
 /** Extents named by hints that are examined in one view, with concurrent queries. */
 const LOOKED_AT_ONCE = 64
 
-/**
- * Maximum size of the text that a compaction holds in memory, in UTF-16 units. An extent with more text is not
- * compacted.
- */
+/** Maximum UTF-16 units that a compaction holds in memory. An extent with more text is not compacted. */
 const COMPACTION_CHARS_MAX = 64 * 1024 * 1024
 
 type TeamPlace = Readonly<{ teamId: string; partition: KvPartition }>

@@ -99,8 +99,7 @@ function numberOfFile(file: FileKey): number {
 type Place = Readonly<{ segment: SegmentRef; hidden: number[] }>
 
 /**
- * Marks the files that row records name, and lists the segments to read: first those of stashes, which have no hidden
- * rows.
+ * Marks the files that row records name, and lists the segments to read: first those of stashes, without hidden rows.
  */
 async function readPlaces(view: KvView, sought: SoughtFiles): Promise<Place[]> {
   const places: Place[] = []

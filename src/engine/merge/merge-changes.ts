@@ -24,8 +24,8 @@ import { TableJoin } from './table-join.js'
 import type { SeenExtent, TableRows } from './table-rows.js'
 
 /**
- * Maximum number of row records of one merge, and of characters in them. Beyond that, the extents with the most
- * changes are rewritten.
+ * Maximum number of row records per merge, and of characters in them. Beyond that, the extents with the most changes
+ * are rewritten.
  */
 const RECORDS_MAX = 20_000
 const RECORD_CHARS_MAX = 16 * 1024 * 1024
@@ -36,10 +36,7 @@ const DELETES_MAX = 200_000
 /** Maximum number of characters of input rows that are gathered at once, to be compared with rows in another order. */
 const GATHERED_CHARS_MAX = 24 * 1024 * 1024
 
-/**
- * Maximum number of drafts that other changes may overtake. After that, the merge takes its turn among the changes
- * first.
- */
+/** Maximum number of drafts that other changes may overtake. Then the merge takes its turn among the changes first. */
 const DRAFT_TRIES_MAX = 10
 
 /** A row that becomes a row record; null: it is deleted. */

@@ -67,8 +67,8 @@ export function mergedRow(
 }
 
 /**
- * The same for rows with the same columns in the same order, as usual, in a fourth of the time. undefined: the rows
- * differ more.
+ * The same for rows with the same columns in the same order, in a fourth of the time. undefined: the rows differ
+ * more.
  */
 function likeBefore(
   { key, schemaAfter }: MergeRules,

@@ -30,10 +30,7 @@ import { type JoinParts, OrderedJoin } from './ordered-join.js'
 import { packTexts, type RowPiece, workOfPiece } from './packed-texts.js'
 import { checkAllLaid, type SeenExtent } from './table-rows.js'
 
-/**
- * Maximum number of looks at a table whose rows change all the time. After that, the merge takes its turn among the
- * changes first.
- */
+/** Maximum number of looks at a table that keeps changing. Then the merge takes its turn among the changes first. */
 const SETTLE_TRIES_MAX = 20
 
 /** How the stored rows of an extent are read. */

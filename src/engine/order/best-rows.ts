@@ -51,7 +51,7 @@ export class BestRows implements FoundRows {
   #last = -1
 
   /**
-   * @param rowsMax - Maximum number of rows that are wanted.
+   * @param rowsMax - Maximum number of rows wanted.
    * @param before - The sorted rows of the previous pass: only rows after all of them are held.
    */
   constructor(columns: readonly SortColumn[], rowsMax: number, before?: BestRows) {

@@ -8,10 +8,7 @@ import type { RowExtent } from '../read/page-writer.js'
 import { findRowAt } from '../read/row-lookup.js'
 import { positionOf } from './best-rows.js'
 
-/**
- * Maximum size of the held texts, in UTF-16 units, approximately. Later rows are not read, and must be requested
- * again.
- */
+/** Maximum UTF-16 units of the held texts, approximately. Later rows are not read, and must be requested again. */
 const TEXT_MAX = 2 * 1024 * 1024
 
 /** A row as served now. */

@@ -134,9 +134,7 @@ export function chosenPage(
 /** Plans a page in a view. Without `footers` it reads footers within the view. */
 type PlanIn = (view: KvView, footers?: CompactedFooters) => Promise<PlannedPage>
 
-/**
- * Maximum number of views in which a page is planned. Each asks for the footers that the previous one found missing.
- */
+/** Maximum number of views to plan a page in. Each asks for the footers that the previous one found missing. */
 const VIEWS_MAX = 4
 
 /**

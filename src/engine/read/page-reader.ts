@@ -116,7 +116,7 @@ function withFooter(
 }
 
 /**
- * The footer of a segment that a compaction wrote: its deleted rows, and the versions of rows. Other segments have
+ * The footer of a segment that a compaction wrote: its deleted rows, and versions of rows. Other segments have
  * neither.
  */
 async function compactedFooter(

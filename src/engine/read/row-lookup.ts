@@ -41,9 +41,7 @@ export type FoundRow = Readonly<{
 export type RowSources = Pick<StoreContext, 'extents' | 'forwards' | 'schemas'> &
   Readonly<{ segments: Pick<StoreContext['segments'], 'footer' | 'compactedRow' | 'rowText'> }>
 
-/**
- * The row with an ID in a generation; null: there is none, or it is deleted. Synchronous if everything is in memory.
- */
+/** The row with an ID in a generation; null: there is none, or it is deleted. Synchronous if all is in memory. */
 export function findRow(
   context: RowSources,
   read: ReadRecord,
@@ -187,9 +185,7 @@ function asItReads(
   })
 }
 
-/**
- * The keys of the head and of the records that `findRow` reads, as far as the ID tells them, to be read in one query.
- */
+/** The keys of the head and of the records that `findRow` reads, as far as the ID tells them, for one query. */
 export function recordsOfRow(table: TableKey, rowId: string): readonly Bytes[] {
   const id = parseRowId(rowId)
   const head = tableHeadKey(table)

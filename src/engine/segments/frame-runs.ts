@@ -69,9 +69,7 @@ export async function* readFrames(
   }
 }
 
-/**
- * Memory for the rows of a part's zstd frames, by their claimed sizes; undefined: the part has none, or a large one.
- */
+/** Memory for the rows of a part's zstd frames, by their claimed sizes; undefined: none, or a large one. */
 function memoryForPart(part: StoredPart, buffers: BufferPool): Bytes | undefined {
   const claimed = part.reduce((sum, { bytes }) => sum + packedBytes(bytes), 0)
   return claimed === 0 || claimed > READ_BYTES_MAX ? undefined : buffers.take(claimed)

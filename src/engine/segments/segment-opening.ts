@@ -27,7 +27,7 @@ const SLACK_PARTS = 8
 const SLACK_BYTES_MIN = 24 * 1024
 
 /**
- * Limits of the rows and the text of a frame of long rows (FORMAT.md, section 6). The wanted row may be its first or
+ * Limits of the rows and text of a frame of long rows (FORMAT.md, section 6). The wanted row may be its first or
  * last.
  */
 const FRAME_ROWS = 64

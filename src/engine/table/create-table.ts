@@ -154,10 +154,7 @@ type ReadyTable = Readonly<{
   objects: readonly ObjectId[]
 }>
 
-/**
- * The result; the first result of the request's key, if there is one now. null: the stash has changed since it was
- * read.
- */
+/** The result, or the first result of the request's key. null: the stash has changed since it was read. */
 async function commitTable(
   team: TeamContext,
   request: CreateRequest,

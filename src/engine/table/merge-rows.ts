@@ -46,10 +46,7 @@ const TRIES_BESIDE_OTHERS = 2
 /** Maximum number of attempts. In its turn, only other processes can interfere. */
 const TRIES_MAX = 50
 
-/**
- * Maximum number of retries with new random fingerprint keys, after rows with different keys had the same
- * fingerprint.
- */
+/** Maximum number of retries with new fingerprint keys, after rows with different keys had the same fingerprint. */
 const COLLISIONS_MAX = 3
 
 export async function mergeIntoTable(

@@ -19,10 +19,7 @@ import { KeyedRows } from '../keys/keyed-rows.js'
 import { checkRunAgainstIndex } from '../keys/linked-keys.js'
 import { readHead } from '../read/generations.js'
 
-/**
- * Maximum number of characters of the keys of a body's rows, which are held until the types of their columns are
- * known.
- */
+/** Maximum number of characters of a body's keys, which are held until the types of their columns are known. */
 const KEY_CHARS_MAX = 67_108_864
 
 /** With more rows, the whole index is scanned, instead of one bucket per row. */

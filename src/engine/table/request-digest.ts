@@ -34,10 +34,7 @@ export async function makeRequestKey(
 /** Bytes of content hashed in one slice; other work of the process runs between slices. */
 const SLICE_BYTES = 1024 * 1024
 
-/**
- * The digest of a request. Its content is hashed slice by slice. FORMAT.md, section 4, specifies it, because it is
- * stored.
- */
+/** The digest of a request, hashed slice by slice. FORMAT.md, section 4, specifies it, because it is stored. */
 export async function digestRequest(about: readonly unknown[], content: Bytes): Promise<Bytes> {
   return digestSlices(about, slicesOf(content))
 }

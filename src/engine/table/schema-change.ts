@@ -23,10 +23,7 @@ export function planNewSchema(before: IndexedSchema, after: IndexedSchema): NewS
   return { schema, before, retypes }
 }
 
-/**
- * The schema for a new generation, which has no rows with dropped columns. null: there are no dropped columns to
- * forget.
- */
+/** The schema for a new generation, which has no rows with dropped columns. null: no dropped columns to forget. */
 export function withoutPast(before: IndexedSchema): NewSchema | null {
   return before.past === null ? null : { schema: before.schema, before, retypes: false }
 }

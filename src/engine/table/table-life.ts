@@ -131,10 +131,7 @@ function lostColumns(
   return ids.filter((id) => !after.columns.has(id) && !named.has(id))
 }
 
-/**
- * Maximum number of columns that a message about losses names, and of cells that are examined to count those that
- * would be lost.
- */
+/** Maximum number of columns named as lost, and of cells examined to count the lost ones. */
 const LOST_SHOWN_MAX = 20
 const CELLS_COUNTED_MAX = 1_000_000
 

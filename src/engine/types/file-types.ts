@@ -13,8 +13,7 @@ export type StoredFile = Readonly<{
   /** Names the file in the store, and in its path. */
   id: string
   /**
-   * Where the HTTP contract serves it, below the base URL: `files/{id}/{name}`. Any URL with this ending names the
-   * file.
+   * Where the HTTP contract serves it, below the base URL: `files/{id}/{name}`. Any URL with this end names the file.
    */
   path: string
   /** The name after cleaning: a label, never a path. */

@@ -139,7 +139,7 @@ export type GroupsRequest<W = Where, Column extends string = string> = CountOpti
      * at most 8 columns together. Default: none.
      */
     greatest?: readonly Column[] | undefined
-    /** Maximum number of groups that are returned: 1 to 10,000. Default: 10,000. */
+    /** Maximum number of groups returned: 1 to 10,000. Default: 10,000. */
     limit?: number | undefined
   }>
 

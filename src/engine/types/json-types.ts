@@ -25,10 +25,7 @@ export type FindBytesRequest = PageBounds &
   Readonly<{
     /** Whether the page has `total`, which requires comparing all rows. Default: false. */
     total?: boolean | undefined
-    /**
-     * Called for the row records of the page; see `OpenPageRequest`. Its JSON and what is read for it take at most 4
-     * MiB.
-     */
+    /** Called for the row records of the page; see `OpenPageRequest`. Its JSON and the reads take at most 4 MiB. */
     reserve?: ReserveMemory | undefined
   }>
 

@@ -19,10 +19,7 @@ export type MergeRequest = Authored &
     key: readonly string[]
     /** What to do with rows of the table whose keys the input lacks. Default: `keep`. */
     missing?: 'keep' | 'delete' | undefined
-    /**
-     * What to do with cells in columns that no row of the input names, in rows whose keys the input has. Default:
-     * `keep`.
-     */
+    /** What to do with cells in columns that the input does not name, in rows whose keys it has. Default: `keep`. */
     unnamed?: 'keep' | 'empty' | undefined
     /** Fails with PRECONDITION_FAILED if the table's version is greater than this. Any size. Default: no condition. */
     ifMatch?: number | bigint | undefined
@@ -60,9 +57,7 @@ export type MergeResult = MergeCounts &
   Readonly<{
     /** The version of the table; if nothing changed, the version before the merge. */
     version: number
-    /**
-     * The IDs of the added rows in the order of the input; these rows are the last of the table. Empty for a dry run.
-     */
+    /** The IDs of the added rows in the order of the input; these rows are last in the table. Empty for a dry run. */
     addedRowIds: RowIds
     /** Only if requested. A repeat has it as long as it is kept. */
     receipt?: Receipt

@@ -14,8 +14,7 @@ export type ReadOptions = Readonly<{
 /** The start and the size of a page. */
 export type PageBounds = Readonly<{
   /**
-   * Maximum number of rows of the page: a positive integer. Default: the store's `pageRowsMax`; a greater number
-   * counts as that.
+   * Maximum number of rows of the page: a positive integer, at most the store's `pageRowsMax`, which is the default.
    */
   limit?: number | undefined
   /** The `continuation` of the previous page. Default: the page begins at the first row. */

@@ -50,10 +50,7 @@ export type TextRows = MayBeEmpty &
     | Readonly<{
         /** An array of objects, as bytes of UTF-8 or as text. */
         json: Bytes | string
-        /**
-         * Characters before this text in a larger one, from whose beginning messages count. Default: 0. Range: 0 to
-         * 2^53 - 1.
-         */
+        /** Characters before this text in a larger one, from which messages count. Default: 0. Range: 0 to 2^53 - 1. */
         offset?: number | undefined
       }>
     | Readonly<{ csv: Bytes | string }>
@@ -187,10 +184,7 @@ export type EnsureTableRequest<S extends SchemaInput = SchemaInput> = Authored &
     name: string
     /** The columns that the table must have. It may have others. */
     schema: S
-    /**
-     * IDs of the columns of the table's key; see `AlterRequest`. Default: a new table has none, an existing one keeps
-     * its own.
-     */
+    /** IDs of the columns of the table's key; see `AlterRequest`. Default: an existing table keeps its own. */
     key?: readonly KeyColumnOf<S>[] | undefined
   }>
 
@@ -327,10 +321,7 @@ export type StashEntry = Readonly<{
   expiresAt: number
 }>
 
-/**
- * Rows that are staged in chunks, to become rows of a table in one operation. The operation leaves the stash as it
- * is.
- */
+/** Rows that are staged in chunks, to become rows of a table in one operation. The operation keeps the stash. */
 export interface Stash {
   /** Names the stash in its team. */
   readonly id: string

@@ -16,7 +16,7 @@ export interface LimitOptions {
    */
   readonly freeDiskBytesMin?: number
   /**
-   * Maximum number of tables of one team; a further one fails with LIMIT_EXCEEDED. Default: 10,000. Range: 0 to
+   * Maximum number of tables per team; a further one fails with LIMIT_EXCEEDED. Default: 10,000. Range: 0 to
    * 1,000,000.
    */
   readonly tablesMax?: number
@@ -56,9 +56,7 @@ export interface LimitOptions {
   readonly idempotencyKeysMax?: number
   /** Maximum number of columns of a table or a chunk. Default: 1,000. Range: 1 to 10,000. */
   readonly columnsMax?: number
-  /**
-   * Maximum size of the text of one row, including after an update, in bytes. Default: 4 MiB. Range: 1 KiB to 64 MiB.
-   */
+  /** Maximum size of the text of a row, even after an update, in bytes. Default: 4 MiB. Range: 1 KiB to 64 MiB. */
   readonly rowBytesMax?: number
   /** Maximum number of rows of one page. Default: 10,000. Range: 1 to 100,000. */
   readonly pageRowsMax?: number

@@ -19,7 +19,7 @@ const FINDINGS_MAX = 1_000
 
 const INFORMATION: ReadonlySet<VerifyFindingKind> = new Set(['orphan-object', 'orphan-record'])
 
-/** Maximum number of objects that are remembered as undamaged: a stash and a table may name the same object. */
+/** Maximum number of objects remembered as undamaged: a stash and a table may name the same object. */
 const FINE_MAX = 100_000
 
 export class Findings {

@@ -232,9 +232,7 @@ class RowWalk {
     this.#liveRows += live
   }
 
-  /**
-   * The rows that a compaction marked as deleted; null: none, or no compaction; undefined: the footer is unreadable.
-   */
+  /** The rows that a compaction marked as deleted; null: none, or no compaction; undefined: unreadable footer. */
   async #deletedRows(entry: ExtentEntry | null): Promise<DeletedSlots | undefined> {
     const compacted = compactedSegment(entry)
     if (compacted === null) return null

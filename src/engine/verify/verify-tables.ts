@@ -41,7 +41,7 @@ import { type Findings, toReadProblem } from './verify-findings.js'
 import { verifyKeys } from './verify-keys.js'
 import { verifyRows } from './verify-rows.js'
 
-/** Maximum number of tables that are listed in one view. */
+/** Maximum number of tables listed in one view. */
 const TABLES_AT_ONCE = 1_000
 /** Attempts to check a table that a concurrent change altered. */
 const TRIES_MAX = 3

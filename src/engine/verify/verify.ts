@@ -208,9 +208,7 @@ async function verifyDuties(view: KvView): Promise<void> {
   }
 }
 
-/**
- * Checks that the version in each idempotency record is one that its table has reached, unless the table was deleted.
- */
+/** Checks that each idempotency record has a version that its table has reached, unless the table was deleted. */
 async function verifyRepeats(
   findings: Findings,
   partition: KvPartition,

@@ -142,8 +142,8 @@ async function rowsOfRewritten(
 type Rewritten = Readonly<{ extent: number; before: ExtentEntry; after: ExtentEntry }>
 
 /**
- * Whether an extent stays. An extent of row records that loses all its rows has no segment before or after, but then
- * counts as compacted.
+ * Whether an extent stays. If an extent of row records loses all rows, it has no segment before or after, but is
+ * compacted.
  */
 function isSameExtent(before: ExtentEntry, after: ExtentEntry): boolean {
   return before.segment?.object === after.segment?.object && before.compacted === after.compacted

@@ -33,8 +33,7 @@ export type Change = Readonly<{
   /** What the change does, for the log of the table. */
   operation: LogOperation
   /**
-   * The rows that the change adds, changes and removes. Default: derived from its records, which do not show the rows
-   * of rewritten extents.
+   * The rows that the change adds, changes and removes. Default: by its records, which do not show rewritten extents.
    */
   counts?: RowCounts
   /** null: no receipt was asked for. Default: null. */
@@ -265,8 +264,8 @@ export class TableWriter {
   }
 
   /**
-   * Drops durable records from the overlay, because the next view has them. Keeps a key that a commit in flight has
-   * written again.
+   * Drops durable records from the overlay, because the next view has them, except keys that a commit in flight has
+   * too.
    */
   #dropSettled(): void {
     if (this.#settled.length === 0) return

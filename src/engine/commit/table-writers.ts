@@ -92,10 +92,7 @@ const NOTHING_BESIDE: BesideChanges = Object.freeze({
   history: undefined,
 })
 
-/**
- * Keeps one writer for each table with changes in progress, and the last one used; on a shared store, the last
- * `SHARED_WRITERS_MAX`.
- */
+/** Keeps a writer per table with changes in progress, and the last one used; on a shared store, the latest ones. */
 export class TableWriters implements TableChanges {
   readonly #writers = new Map<string, TableWriter>()
   readonly #sources: HeadSources

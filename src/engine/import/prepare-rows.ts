@@ -93,8 +93,8 @@ function isFew(
 }
 
 /**
- * Reads bytes by a byte scanner. A JSON body must not be small. null: the exact path must read them, which also
- * reports their problems.
+ * Reads bytes by a byte scanner; a JSON body must not be small. null: the exact path must read them, and reports
+ * problems.
  */
 async function prepareFast(
   team: TeamContext,

@@ -46,8 +46,8 @@ export type SerialChunk = Readonly<{ serial: string; chunk: StoredChunk }>
 export type StashContent = Readonly<{ chunks: readonly SerialChunk[]; check: KvCheck }>
 
 /**
- * The number of a new stash. A stash with a lower number began before commits may have been lost, so some of its
- * chunks may be gone.
+ * The number of a new stash. A stash with a lower one began before a possible loss of commits: its chunks may be
+ * gone.
  */
 export function firstNumber(base: number): number {
   return Math.min(base, FIRST_NUMBER_MAX)

@@ -311,8 +311,8 @@ export class JobRunner {
 }
 
 /**
- * Whether another job may be open. A team leaves at least as much room as it takes; so does, within a team, a key
- * that is limited to tables.
+ * Whether another job may be open. A team, and within it a key limited to tables, leaves at least as much room as it
+ * takes.
  */
 export function hasRoom(open: readonly HeldJob[], { teamId, holder }: HeldJob): boolean {
   const ofTeam = open.filter((job) => job.teamId === teamId)

@@ -36,8 +36,8 @@ export class SegmentAges {
   }
 
   /**
-   * Whether an object has existed for `recompressionAgeMs`. For objects of other openings only the time since this
-   * opening counts.
+   * Whether an object has existed for `recompressionAgeMs`. For objects of other openings the age counts from this
+   * opening.
    */
   isOld(object: ObjectId): boolean {
     const { ids, options } = this.#context

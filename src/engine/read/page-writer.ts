@@ -26,8 +26,8 @@ export type RowExtent = Readonly<{ extent: number; nonce: Bytes }>
 const OPENING = utf8('{"$rowID":"')
 
 /**
- * The bytes around a row's text: a comma before or a line end after, the ID's member with its quote, a comma, and the
- * closing brace.
+ * The bytes around a row's text: a comma before or a line end after, the ID with its member and quote, a comma, a
+ * brace.
  */
 const ROW_BYTES_MAX = 1 + OPENING.length + ROW_ID_CHARS + 1 + 1 + 1
 

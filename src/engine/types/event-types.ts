@@ -57,10 +57,7 @@ export type MaintainOptions = Readonly<{
   signal?: AbortSignal | undefined
 }>
 
-/**
- * The result of a garbage collection: the number of compacted extents, of compressed segments, and of deleted things of
- * each kind.
- */
+/** The result of a garbage collection: how many extents it compacted, segments it compressed, and things it deleted. */
 export type MaintenanceReport = Readonly<{
   compactions: number
   recompressed: number

@@ -45,10 +45,7 @@ export type TableChange = Readonly<{
    * those that kept their IDs, and `changed` and `removed` are empty.
    */
   replaced: boolean
-  /**
-   * Whether the commit changed the type of a column: from then on any row may be served in another form, as
-   * `at(version)` shows.
-   */
+  /** Whether the commit changed the type of a column: any row may then be served in another form; see `at(version)`. */
   retyped: boolean
   /** In the order of the table. Added rows come after all others. */
   added: RowIds

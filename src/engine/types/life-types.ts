@@ -29,10 +29,7 @@ export type TableInfo = TableEntry &
     rowCount: number
     /** The version of the table, which grows with each change. */
     version: number
-    /**
-     * When it was created, in milliseconds since 1970 UTC; null: by an earlier version of this package, which did not
-     * record it.
-     */
+    /** When it was created, in milliseconds since 1970 UTC; null: unknown, by an earlier version of this package. */
     createdAt: number | null
     /**
      * When it was last changed, in milliseconds since 1970 UTC; null: not since an earlier version of this package.

@@ -13,9 +13,7 @@ export type ReadOptions = Readonly<{
 
 /** The start and the size of a page. */
 export type PageBounds = Readonly<{
-  /**
-   * Maximum number of rows of the page: a positive integer, at most the store's `pageRowsMax`, which is the default.
-   */
+  /** Maximum number of rows of the page: a positive integer. Default, and largest effective value: `pageRowsMax`. */
   limit?: number | undefined
   /** The `continuation` of the previous page. Default: the page begins at the first row. */
   continuation?: string | undefined

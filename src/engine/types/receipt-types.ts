@@ -47,8 +47,8 @@ export type ReceiptMerge = Readonly<{
 }>
 
 /**
- * What a create, an add, an overwrite or a merge did. An import is a create. The rows and chunks of a merge are those of
- * its input.
+ * What a create, an add, an overwrite or a merge did. An import is a create. The rows of a merge are those of its
+ * input.
  */
 export type Receipt = Readonly<{
   /** The operation. */

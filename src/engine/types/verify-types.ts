@@ -11,10 +11,7 @@ export type VerifyOptions = Readonly<{
   signal?: AbortSignal
   /** Called with each finding as it is found, including those beyond the 1,000 of the report. Default: none. */
   onFinding?: (finding: VerifyFinding) => void
-  /**
-   * Called with the amounts checked so far, before each step: often, and possibly several times with the same
-   * amounts. Default: none.
-   */
+  /** Called with the amounts checked so far, before each step, even if they have not changed. Default: none. */
   onProgress?: (checked: VerifyCounts) => void
 }>
 

@@ -114,7 +114,7 @@ export type FindPageRequest = PageRequest &
 
 /** Options of `count`. */
 export type CountOptions = Readonly<{
-  /** A text that a text column of the row must contain; see `FindBounds`. */
+  /** A text that a text column of the row must contain. See `FindBounds`. */
   search?: string | Search | undefined
   /** Ends the call, which fails with ABORTED. Default: none. */
   signal?: AbortSignal | undefined

@@ -9,11 +9,11 @@ import type {
 
 /** The operation of a job: exactly one of `create`, `overwrite` and `import`. */
 export type JobRequest = Readonly<{
-  /** The request of `team.createTable`. Default of this and the following members: the job does something else. */
+  /** A create. See `team.createTable`. Default: the job does something else. */
   create?: CreateTableRequest | undefined
-  /** The request of `table.overwrite`, with the ID of the table. */
+  /** An overwrite of the table with this ID. See `table.overwrite`. */
   overwrite?: (OverwriteRequest & Readonly<{ tableId: string }>) | undefined
-  /** The request of `team.importTable`, without a report. */
+  /** An import, without a report. See `team.importTable`. */
   import?: Omit<ImportTableRequest, 'onReport'> | undefined
   /** A text that is kept with the job, up to 64 KiB of UTF-8. Default: empty. */
   note?: string | undefined

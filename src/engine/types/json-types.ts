@@ -58,7 +58,7 @@ export type PieceRequest = Readonly<{
   bytes: number
   /** Memory that reading the piece may take: at least three times `bytes`, for stored bytes, rows and JSON. */
   memoryBytes: number
-  /** A buffer for the piece; see `PageBytesRequest`. */
+  /** A buffer for the piece. See `PageBytesRequest`. */
   memory?: Bytes | undefined
 }>
 

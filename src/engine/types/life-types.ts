@@ -103,7 +103,7 @@ export type AlterRequest = Authored &
 export type ExportOptions = Readonly<{
   /** Only the rows that match. Default: all. */
   where?: Where | undefined
-  /** A text that a text column of the row must contain; see `page`. */
+  /** A text that a text column of the row must contain. See `page`. */
   search?: FindBounds['search']
   /** Only the cells of these columns, in this order; `$rowID` adds the row IDs as the first column. Default: all. */
   columns?: readonly string[] | undefined

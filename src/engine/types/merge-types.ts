@@ -26,13 +26,13 @@ export type MergeRequest = Authored &
     /** What to do with rows that do not fit the schema. Default: `abort`. */
     onSchemaError?: OnSchemaError | undefined
     /**
-     * Makes the merge safe to repeat; see `AddOptions`. A repeat returns the result of the first merge. A merge that
+     * Makes the merge safe to repeat. See `AddOptions`. A repeat returns the result of the first merge. A merge that
      * changes nothing leaves the key unused.
      */
     idempotencyKey?: string | undefined
-    /** A digest that is compared instead of the request; see `AddOptions`. */
+    /** A digest that is compared instead of the request. See `AddOptions`. */
     requestDigest?: Bytes | undefined
-    /** Whether the result has a receipt; see `AddOptions`. A merge that changes nothing has none. */
+    /** Whether the result has a receipt. See `AddOptions`. A merge that changes nothing has none. */
     receipt?: boolean | undefined
     /** Whether to count what the merge would do, without changing the table. Default: false. */
     dryRun?: boolean | undefined

@@ -169,11 +169,11 @@ export type CreateTableRequest<S extends SchemaInput = SchemaInput> = Authored &
     key?: readonly KeyColumnOf<S>[] | undefined
     /** What to do with rows that do not fit the schema. Default: `abort`. */
     onSchemaError?: OnSchemaError | undefined
-    /** Makes the create safe to repeat; see `AddOptions`. A repeat returns the result of the first create. */
+    /** Makes the create safe to repeat. See `AddOptions`. A repeat returns the result of the first create. */
     idempotencyKey?: string | undefined
-    /** A digest that is compared instead of the request; see `AddOptions`. */
+    /** A digest that is compared instead of the request. See `AddOptions`. */
     requestDigest?: Bytes | undefined
-    /** Whether the result has a receipt; see `AddOptions`. */
+    /** Whether the result has a receipt. See `AddOptions`. */
     receipt?: boolean | undefined
   }>
 
@@ -210,7 +210,7 @@ export type ImportTableRequest = Authored &
     format?: RowsFormat | undefined
     /** What to do with rows that do not fit the schema. Default: `abort`. */
     onSchemaError?: OnSchemaError | undefined
-    /** Whether the result has a receipt; see `AddOptions`. */
+    /** Whether the result has a receipt. See `AddOptions`. */
     receipt?: boolean | undefined
   }>
 
@@ -257,7 +257,7 @@ export type OverwriteRequest = Authored &
     ifMatch?: number | bigint | undefined
     /** What to do with rows that do not fit the schema. Default: `abort`. */
     onSchemaError?: OnSchemaError | undefined
-    /** Whether the result has a receipt; see `AddOptions`. */
+    /** Whether the result has a receipt. See `AddOptions`. */
     receipt?: boolean | undefined
   }>
 

@@ -32,7 +32,7 @@ import type {
 } from './row-types.js'
 import type { Table } from './table-types.js'
 
-/** `FindBounds` for the columns of a schema, and `numbers` of `ReadOptions`. */
+/** Bounds of a find by the columns of a schema: see `FindBounds`. `numbers` is in `ReadOptions`. */
 export type TypedFindOptions<
   S extends AnySchema,
   Column extends ColumnOf<S>,
@@ -46,14 +46,14 @@ export type TypedFindOptions<
   numbers?: Form
 }>
 
-/** `ScanOptions` for the columns of a schema. */
+/** Options of a scan by the columns of a schema: see `ScanOptions`. */
 export type TypedScanOptions<
   S extends AnySchema,
   Column extends ColumnOf<S> = ColumnOf<S>,
   Form extends NumberForm = 'number',
 > = TypedFindOptions<S, Column, Form> & CountOptions & Readonly<{ limit?: number | undefined }>
 
-/** `FindPageRequest` for the columns of a schema. */
+/** A request for a page by the columns of a schema: see `FindPageRequest`. */
 export type TypedPageRequest<
   S extends AnySchema,
   Column extends ColumnOf<S> = ColumnOf<S>,
@@ -85,7 +85,7 @@ export type TypedChange<S extends AnySchema> = Omit<TableChange, 'rows'> &
     ): DisposableIterator<RowOf<SpecsOf<S>, Form>>
   }>
 
-/** `RowUpdate` with typed cells. */
+/** An update with typed cells: see `RowUpdate`. */
 export type TypedRowUpdate<S extends AnySchema> = Readonly<{
   rowId: string
   cells: CellsOf<S>
@@ -93,7 +93,7 @@ export type TypedRowUpdate<S extends AnySchema> = Readonly<{
 }>
 
 /**
- * A table with the rows of a schema. Options and errors are those of `Table`.
+ * A table with the rows of a schema. Options and errors are as those of `Table`.
  *
  * The first operation on rows checks that the table has the columns of the schema, with the same types; if not, it
  * fails with SCHEMA_MISMATCH and the `column`. The table may have more columns; rows have their cells, but the

@@ -14,7 +14,7 @@ type KeptRow = RowJson & Readonly<{ head: TableHead; bytes: number }>
 /** Estimated memory of a row and its ID without the row's text, in bytes. */
 const ROW_BYTES = 250
 
-/** The share of the cache for requested row IDs, its most bytes, and the estimated bytes of an ID. */
+/** The share of the cache for requested row IDs, its maximum in bytes, and the estimated bytes of an ID. */
 const ASKED_SHARE = 1 / 8
 const ASKED_BYTES_MAX = 256 * 1024
 const ASKED_ID_BYTES = 64

@@ -19,11 +19,11 @@ const TEAMS_MAX = 1_000
 
 export class TableCounts {
   readonly #tablesMax: number
-  /** The tables of a team when it had made `made` tables. */
+  /** The number of a team's tables at the time when it had made `made` tables in all. */
   readonly #known = new BoundedMap<string, Readonly<{ made: number; tables: number }>>(TEAMS_MAX)
   readonly #nameBytesMax: number
   readonly #shareBytes: number
-  /** The most bytes that the names of a team have, as far as this process knows. */
+  /** The maximum size of the names of a team, in bytes, as far as this process knows. */
   readonly #nameBytes = new BoundedMap<string, number>(TEAMS_MAX)
 
   constructor({

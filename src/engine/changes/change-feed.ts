@@ -93,7 +93,7 @@ async function readChanges(
       const next = version === head.version ? head.generation : records[index + 1]?.record.before
       const after = next ?? (await generationBefore(view, table, version + 1))
       const now = await findKeptGeneration(view, table, head, after)
-      if (now === null) break // Its rows are gone: the next look reports it if this is the first change.
+      if (now === null) break // Its rows are gone: a look that begins with this change throws.
       const entry = log[index] ?? null
       const made = { version, record, after, now, entry: entry && decodeLogEntry(entry) }
       found.push({ version, item: await resolveTableChange(place, view, made) })

@@ -28,10 +28,10 @@ const NO_PUTS: Puts = Object.freeze([])
  */
 const HINTS_PER_COMPACTION = 8
 
-/** Times of hints of stored results are rounded to so many milliseconds, so that one hint serves many results. */
+/** Due times of hints of stored results are multiples of so many milliseconds, so that one hint serves many. */
 const RESULTS_STEP_MS = 3_600_000
 
-/** Times of hints of segments to compress are rounded to so many milliseconds, so that one hint serves many adds. */
+/** Due times of hints of segments to compress are multiples of so many milliseconds, so that one hint serves many. */
 const RECOMPRESSION_STEP_MS = 60_000
 
 /** One stored result in so many brings a hint. Where there are too few for one, the daily scan deletes them. */

@@ -33,7 +33,7 @@ type Shown = Readonly<{ name: 'sum' | 'least' | 'greatest'; id: string; cell: nu
 
 export class RowGroups implements FoundRows {
   readonly isFull = false
-  /** See `rowWork` of a walk. */
+  /** The work on a row, in bytes; see `Wanted`. */
   readonly rowWork: number
   readonly #bounds: GroupsBounds
   readonly #ids: readonly string[]

@@ -84,7 +84,7 @@ export class GroupTable<Group> {
       for (let at = from[column] ?? 0; at < end; at++) {
         if (written[length++] !== bytes[at]) return false
       }
-      length++ // Of equally many bytes, an `END` elsewhere means that a cell differs.
+      length++ // At equal lengths, an `END` elsewhere means that a cell differs.
     }
     return length === written.length
   }

@@ -155,7 +155,7 @@ class WantedValue {
     const wanted = this.#bytes
     if (this.#comparison === 'text' || this.#comparison === 'date') {
       const order = compareToBound(bound, 0, bound.length, wanted)
-      // A cut greatest text may stand for a greater one with the same beginning.
+      // The greatest text may be cut: the value itself may be greater than its beginning.
       return isCut && order <= 0 && compareToBound(wanted, 0, bound.length, bound) <= 0
         ? undefined
         : order

@@ -109,7 +109,7 @@ class Automaton {
         if (at === to) return
       }
       state = this.#next(state, bytes[at] ?? 0)
-      // If one was already found, so were all after it.
+      // If a suffix was already found, so were all shorter ones.
       for (let end = this.#end[state] ?? 0; end > 0 && this.#foundIn[end] !== search; ) {
         this.#foundIn[end] = search
         if (--left === 0) return

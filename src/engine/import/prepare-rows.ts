@@ -43,7 +43,7 @@ const DRAIN_ROWS = 64
 type Preparation = Readonly<{
   /** Whether few rows may become row records instead of a segment. */
   mayInline?: boolean
-  /** See `scanRowObject`. */
+  /** Whether values without a JSON form are passed on; see `scanRowObject`. */
   drops?: boolean
   /** Where segments go. Default: the object store. */
   target?: SegmentTarget

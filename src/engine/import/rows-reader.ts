@@ -193,7 +193,7 @@ export class RowsReader {
   #take({ segments, columns }: StoredChunk, files: FileIds): Promise<boolean> {
     this.#files.addAll(files)
     for (const { object } of segments) this.#objects.push(object)
-    this.checkGoesOn() // Now that its objects are known, which are then released.
+    this.checkGoesOn() // After its objects are noted, so that they are released.
     if (this.#objects.length > SEGMENTS_MAX) throw tooManySegments()
     return this.#areRefused(columns)
   }

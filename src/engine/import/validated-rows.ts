@@ -42,7 +42,7 @@ async function validatedRow(
   given: RowInput,
   index: number,
 ): Promise<RowInput> {
-  if (membersOf(given) === undefined) return given // The reader refuses it as a row.
+  if (membersOf(given) === undefined) return given // The reader refuses it: it is not a row.
   const { $rowID, ...cells } = given as Readonly<Record<string, unknown>>
   const result = await validator['~standard'].validate($rowID === undefined ? given : cells)
   if (result.issues !== undefined) throw refusedRow(result.issues, index)

@@ -59,7 +59,7 @@ export type KeysContext = Pick<
 > &
   Readonly<{ options: Pick<ResolvedOptions, 'random' | 'inlineRowsMax'> }>
 
-/** Maximum number of linked rows of one change that get an entry each, plus `inlineRowsMax`. More rows become a run. */
+/** Linked rows of one change get an entry each, up to this number and to `inlineRowsMax`. More rows become a run. */
 const ENTRIES_MAX = 1_024
 
 /** A row that a change lays over its position, or links. `text`: null: it is deleted. */

@@ -22,7 +22,7 @@ export const HELD_KEY_BYTES_MAX = 16 * 1024 * 1024
 /** Slots per extent, for a position as one number. */
 const SLOTS = 65_536
 
-/** Rows beyond twice the wanted ones at which the last ones are dropped. */
+/** The last rows are dropped when so many more than twice the wanted ones are held. */
 const SPARE_ROWS = 8_192
 
 /** Rows that are copied in one step. */

@@ -11,7 +11,7 @@ import { MomentReader } from '../../schema/moments.js'
 import { TestedRow, TextCell } from '../find/tested-cells.js'
 import type { SortColumn } from './order-by.js'
 
-/** The byte before a value, and the byte before or instead of a cell without one of its kind. */
+/** The byte before a value, before a token of another kind, and instead of an empty cell. */
 const VALUE = 1
 const OTHER = 2
 const EMPTY = 0xff

@@ -31,8 +31,8 @@ export type Sorted = Readonly<{
 }>
 
 /**
- * @param rows - The first rows of the order that are wanted. May return all if there are more than fit, and fewer if
- *   their keys are long. Infinity: all rows.
+ * @param rows - How many first rows of the order are wanted. Returns all rows if they fit, and fewer if their keys
+ *   are long. Infinity: all rows.
  * @param rowsMax - More rows are not sorted.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */

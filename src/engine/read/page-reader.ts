@@ -2,7 +2,7 @@
 //
 // Invariants:
 // - A page sees one commit: head, extent entries and row records are read in one view.
-// - A page has a continuation if and only if a live row follows. So no continuation leads to an empty page.
+// - A page has a continuation if and only if a live row follows. So a page with a continuation is never empty.
 import type { Bytes } from '../../base/bytes.js'
 import type { ForwardMap } from '../../format/forward.js'
 import type { Position, TableKey } from '../../format/keys.js'

@@ -232,7 +232,7 @@ export class PageWriter {
   }
 }
 
-/** The most bytes of UTF-8 that a well-formed text has. */
+/** The maximum number of UTF-8 bytes of a well-formed text. */
 export function textBytesMax(text: string): number {
   if (text.length <= SHORT_TEXT_UNITS) return UNIT_BYTES_MAX * text.length
   let bytes = text.length

@@ -82,7 +82,7 @@ async function changeOfKey(
   }
   if (!(await isDurable())) return 'moved'
   const keys = await keysOfTable(place, generation, columns, { what: 'alter', signal })
-  // Rows of several views may share a key that one of them has passed to the other.
+  // In rows of several views, two may seem to share a key that one passed to the other in between.
   if (keys === null || !(await isDurable())) return 'moved'
   await checkUnique(place, head, keys, columns, read)
   const index: Bytes = team.options.random.bytes(INDEX_NAME_BYTES)

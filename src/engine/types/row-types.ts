@@ -184,7 +184,10 @@ export type EnsureTableRequest<S extends SchemaInput = SchemaInput> = Authored &
     name: string
     /** The columns that the table must have. It may have others. */
     schema: S
-    /** IDs of the columns of the table's key; see `AlterRequest`. Default: an existing table keeps its own. */
+    /**
+     * IDs of the columns of the table's key; see `AlterRequest`. Default: a new table has none, an existing one keeps
+     * its own.
+     */
     key?: readonly KeyColumnOf<S>[] | undefined
   }>
 

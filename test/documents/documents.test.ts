@@ -99,7 +99,7 @@ describe('citations', () => {
     ['LEVELDB.md', 'src/kv/LEVELDB.md', /\bF\d+/g],
     ['PERFORMANCE.md', 'src/PERFORMANCE.md', /\bP\d+/g],
   ])('every entry of %s that is cited is there', (name, path, form) => {
-    const rows = readText(path).match(/^\| [FP\d, ]+ \|/gm) ?? []
+    const rows = readText(path).match(/^(?:\| |- \*\*)[FP\d, ]+(?: \||\*\*)/gm) ?? []
     const known = new Set(rows.flatMap((row) => row.match(form) ?? []))
     const citation = new RegExp(
       `${name.replace('.', '\\.')}, ((?:[FP]\\d+(?:, | and | to )?)+)`,

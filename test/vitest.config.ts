@@ -88,6 +88,8 @@ export const LONG_FILES = [
   'test/browser/files.test.ts',
   'test/rungs/crash/kill.test.ts',
   'test/rungs/fleet/fleet.test.ts',
+  'test/rungs/pauses/pauses.test.ts',
+  'test/rungs/versions/versions.test.ts',
   'test/rungs/corrupt/corrupt.test.ts',
   'test/rungs/scan/update-schema.test.ts',
   'test/rungs/crash/jobs-killed.test.ts',

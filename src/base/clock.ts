@@ -27,6 +27,8 @@ export class StoreClock implements Clock {
   readonly #skewMsMax: number
   /** A lower bound of this clock's lead over the database's clock; negative: it is behind. */
   #aheadMs = 0
+  /** How far it was ahead of the monotonic time then; undefined: it was never compared. */
+  #comparedMs: number | undefined
 
   /** @param skewMsMax - The greatest allowed difference from the database's clock, in milliseconds. */
   constructor(clock: Clock, skewMsMax: number) {
@@ -52,6 +54,7 @@ export class StoreClock implements Clock {
     const aheadMs = -(await ask()) + this.now()
     const takenMs = this.monotonicMs() - askedAt
     this.#aheadMs = aheadMs < 0 ? aheadMs : Math.max(0, aheadMs - takenMs)
+    this.#comparedMs = this.#aheadOfMonotonicMs()
   }
 
   /**
@@ -76,11 +79,27 @@ export class StoreClock implements Clock {
 
   #checkSkew(): void {
     const skewMs = Math.round(Math.abs(this.#aheadMs))
-    if (skewMs <= this.#skewMsMax) return
-    const where = this.#aheadMs > 0 ? 'ahead of' : 'behind'
-    const problem = `The clock of this process is ${skewMs} ms ${where} that of the database`
-    const message = `${problem}; set it right, or raise clockSkewMs (${this.#skewMsMax})`
-    throw new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged' })
+    if (skewMs > this.#skewMsMax) {
+      const where = this.#aheadMs > 0 ? 'ahead of' : 'behind'
+      const problem = `The clock of this process is ${skewMs} ms ${where} that of the database`
+      throw unusable(`${problem}; set it right, or raise clockSkewMs (${this.#skewMsMax})`)
+    }
+    // The next comparison comes within a third of a lease; what is stamped until then would be wrong for good.
+    const setMs = Math.round(this.#setMs())
+    if (Math.abs(this.#aheadMs + setMs) <= this.#skewMsMax) return
+    const problem = `The clock of this process moved by ${setMs} ms since it was compared with that of the database`
+    throw unusable(`${problem}: it was set, or the machine was suspended; try again`)
+  }
+
+  /** How far the clock has been set since the comparison. */
+  #setMs(): number {
+    const hasMonotonic = this.#clock.monotonicMs !== undefined
+    if (this.#comparedMs === undefined || !hasMonotonic) return 0
+    return this.#aheadOfMonotonicMs() - this.#comparedMs
+  }
+
+  #aheadOfMonotonicMs(): number {
+    return this.#clock.now() - this.monotonicMs()
   }
 
   #measure(now: number): void {
@@ -89,4 +108,8 @@ export class StoreClock implements Clock {
     this.#lifetimeMs = this.#clock.monotonicMs === undefined ? now : Math.min(now, passed)
     this.#measuredAt = measuredAt
   }
+}
+
+function unusable(message: string): StoreError {
+  return new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged' })
 }

@@ -2,10 +2,15 @@
 import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
+import { StoreClock } from '../../src/base/clock.js'
 import { hmacSha256, openHash, sameSecret } from '../../src/base/platform.js'
+import { openSystemRandom } from '../../src/base/random.js'
+import { SigningKeys } from '../../src/engine/ids/signing-keys.js'
 import { decodeSigningKeys } from '../../src/format/file-records.js'
 import { SIGNING_KEYS_KEY } from '../../src/format/keys.js'
+import { openLevelKv } from '../../src/kv/level-kv.js'
 import { partsOf } from '../conformance/store/upload-request.js'
+import { plainDatabase } from '../support/plain-database.js'
 import { runs } from '../support/runs.js'
 import { randomTestSeed } from '../support/seed-record.js'
 import { ABOUT, codeOf, type FileStore, openFileStore } from './file-store.js'
@@ -257,6 +262,23 @@ describe('keys', () => {
     await files.team.files.createUpload(ABOUT)
 
     expect((await keysOf(files)).map(({ id }) => id)).toEqual([2, 1])
+  })
+
+  test('are replaced by no process whose clock is known to be wrong', async () => {
+    const time = { right: 1_700_000_000_000, aheadMs: 0 }
+    const clock = new StoreClock({ now: () => time.right + time.aheadMs }, 60_000)
+    const kv = await openLevelKv(plainDatabase())
+    const keys = new SigningKeys(kv, { clock, random: openSystemRandom() })
+    const { id } = await keys.newest()
+
+    time.aheadMs = 400 * DAY_MS
+    await clock.compare(async () => time.right)
+    await expect(keys.newest()).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' })
+
+    time.aheadMs = 0
+    await clock.compare(async () => time.right)
+    expect((await keys.newest()).id).toBe(id)
+    await kv.close()
   })
 
   test('are made once by many at the same time', async () => {

@@ -4,7 +4,7 @@
 // - Two keys are valid: the newest signs, the previous one still verifies. A replaced key stays valid for at least 30
 //   days, longer than any location.
 // - A key ID is not reused; if a loss of commits takes a key back, the next one with its ID has another secret.
-import type { Clock } from '../../base/clock.js'
+import type { StoreClock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
 import {
   decodeSigningKeys,
@@ -23,23 +23,29 @@ const KEY_AGE_MS_MAX = 30 * DAY_MS
 
 const SECRET_BYTES = 32
 
+/** A clock that is known to be wrong replaces no key: that would take the one before from locations that are in use. */
+type StampClock = Pick<StoreClock, 'stampMs'>
+
 export class SigningKeys {
   readonly #system: KvPartition
-  readonly #clock: Clock
+  readonly #clock: StampClock
   readonly #random: Random
 
-  constructor(kv: KvStore, { clock, random }: Readonly<{ clock: Clock; random: Random }>) {
+  constructor(kv: KvStore, { clock, random }: Readonly<{ clock: StampClock; random: Random }>) {
     this.#system = kv.partition('')
     this.#clock = clock
     this.#random = random
   }
 
-  /** The current signing key. Replaces a missing or too old key first. */
+  /**
+   * The current signing key. Replaces a missing or too old key first.
+   * @throws {StoreError} as `StoreClock.stampMs`
+   */
   newest(): Promise<SigningKey> {
     return commitUntilAccepted('The signing keys are too busy', this.#random, async () => {
       const record = await this.#system.read((view) => view.get(SIGNING_KEYS_KEY))
       const keys = record === null ? [] : decodeSigningKeys(record)
-      const createdAt = this.#clock.now()
+      const createdAt = this.#clock.stampMs()
       const [newest] = keys
       if (newest && Math.abs(createdAt - newest.createdAt) <= KEY_AGE_MS_MAX) return newest
       const id = (newest?.id ?? 0) + 1

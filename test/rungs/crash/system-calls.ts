@@ -130,3 +130,10 @@ export function failingCalls(random: Seeded, directory: string): string[] {
   const what = ['-e', `trace=${call}`, '-e', `inject=${call}:error=${error}:when=${when}`]
   return ['strace', '-f', '-qq', '-o', '/dev/null', ...what, '-e', 'signal=none', ...only, '--']
 }
+
+/** strace, which delays flushes: the one of this number, and from there on each one after so many others. */
+export function slowFlushCommand(seconds: number, first: number, every: number): string[] {
+  const calls = 'fsync,fdatasync'
+  const delay = `inject=${calls}:delay_enter=${seconds}s:when=${first}+${every}`
+  return ['strace', '-f', '-qq', '-o', '/dev/null', '-e', `trace=${calls}`, '-e', delay, '--']
+}

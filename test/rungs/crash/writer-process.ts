@@ -30,16 +30,21 @@ export type BuiltPrograms = Readonly<{
 /**
  * Builds programs of a folder, by default of this one.
  * @param smallBuffers - With LevelDBs that write their tables early.
+ * @param root - Of the tree that they are in; default: this one.
  */
 export async function buildPrograms(
   names: readonly string[],
-  { smallBuffers, from = 'test/rungs/crash' }: Readonly<{ smallBuffers: boolean; from?: string }>,
+  {
+    smallBuffers,
+    from = 'test/rungs/crash',
+    root = ROOT,
+  }: Readonly<{ smallBuffers: boolean; from?: string; root?: string }>,
 ): Promise<BuiltPrograms> {
   await mkdir(CACHE, { recursive: true })
   const folder = await mkdtemp(join(CACHE, 'rowstash-crash-'))
   await build({
     config: false,
-    entry: Object.fromEntries(names.map((name) => [name, `${from}/${name}.ts`])),
+    entry: Object.fromEntries(names.map((name) => [name, join(root, from, `${name}.ts`)])),
     outDir: folder,
     format: 'esm',
     target: 'node20',
@@ -49,7 +54,7 @@ export async function buildPrograms(
     ...(smallBuffers && { noExternal: ['classic-level'] }),
     esbuildPlugins: smallBuffers ? [withSmallBuffers] : [],
     esbuildOptions(options) {
-      options.absWorkingDir = ROOT
+      options.absWorkingDir = root
     },
   })
   return {

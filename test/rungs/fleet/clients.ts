@@ -15,7 +15,13 @@ import { type Found, type HttpTable, httpStore } from './http-store.js'
 /** A lane deletes its oldest stash when more are left. */
 const STASHES_OF_LANE_MAX = 5
 
-export type ClientsJob = Readonly<{ seed: number; lanes: number; pauseMsMax: number }>
+export type ClientsJob = Readonly<{
+  seed: number
+  lanes: number
+  pauseMsMax: number
+  /** As of `HttpClient`. */
+  patienceMs?: number
+}>
 
 /** Operations by what they do, acknowledged or not. */
 export type Counted = Record<string, { done: number; failed: number }>
@@ -39,7 +45,7 @@ export class Clients {
 
   constructor(fleet: Fleet, job: ClientsJob) {
     this.#job = job
-    this.http = new HttpClient(fleet, seeded(job.seed * 7 + 1))
+    this.http = new HttpClient(fleet, seeded(job.seed * 7 + 1), job.patienceMs)
     this.#lanes = Array.from({ length: job.lanes }, (_, index) => this.#newLane(index))
   }
 

@@ -16,10 +16,29 @@ export type ObjectsPlace =
       secretAccessKey: string
     }>
 
-export type FleetPlace = Readonly<{ postgres: string; schema: string; objects: ObjectsPlace }>
+export type FleetPlace = Readonly<{
+  postgres: string
+  schema: string
+  objects: ObjectsPlace
+  /** The longest statement; default: that of the adapter. */
+  statementTimeoutMs?: number
+}>
+
+/** What goes wrong with a server: see trouble.ts. */
+export type TroubleJob = Readonly<{
+  seed: number
+  /** Of the `TroubleFile`. */
+  file: string
+  /** The place of the server. */
+  place: number
+  leaseMs: number
+  graceMs: number
+  /** How often servers have stopped at a step. */
+  stops: Readonly<Record<string, number>>
+}>
 
 /** The arguments of a server. */
-export type FleetJob = FleetPlace & Readonly<{ options: StoreOptions }>
+export type FleetJob = FleetPlace & Readonly<{ options: StoreOptions; trouble?: TroubleJob }>
 
 /** The output of a server: one JSON text a line. */
 export type ServerLine =
@@ -27,6 +46,10 @@ export type ServerLine =
   | Readonly<{ say: 'report'; objects: number }>
   | Readonly<{ say: 'settled'; segments: number }>
   | Readonly<{ say: 'note'; text: string }>
+  /** A step that this server had not come to before. */
+  | Readonly<{ say: 'step'; at: string }>
+  /** It stops next, and waits to be told to go on. */
+  | Readonly<{ say: 'stopped'; at: string; ms: number }>
 
 export const KEY = 'key-of-the-clients-of-the-fleet'
 export const ADMIN_KEY = 'key-of-the-operator-of-the-fleet'
@@ -40,6 +63,7 @@ export async function openFleetPorts(place: FleetPlace): Promise<FleetPorts> {
   const kv = await openPostgresKv({
     urls: [place.postgres],
     schema: place.schema,
+    ...(place.statementTimeoutMs && { statementTimeoutMs: place.statementTimeoutMs }),
     viewConnectionsMax: 8,
     commitConnectionsMax: 4,
     onWarning: () => undefined,

@@ -4,7 +4,7 @@
 import process from 'node:process'
 import { ProgramFailure } from '../../../adapters/cli/command/program-failure.js'
 import { serveOwnStore } from '../../../adapters/cli/server/server.js'
-import { openStore } from '../../../src/index.js'
+import { isStoreError, openStore, type Store } from '../../../src/index.js'
 import { describe } from '../crash/audit.js'
 import { TEAM } from '../crash/lane.js'
 import { say } from '../crash/say.js'
@@ -16,25 +16,38 @@ import {
   openFleetPorts,
   type ServerLine,
 } from './fleet-job.js'
+import { Trouble } from './trouble.js'
 
 const tell = (line: ServerLine): void => say(line)
 const note = (of: string, failure: unknown): void => {
   tell({ say: 'note', text: `${of}: ${describe(failure)}` })
 }
 
-const { options, ...place }: FleetJob = JSON.parse(process.argv[2] ?? '')
+const { options, trouble: troubleJob, ...place }: FleetJob = JSON.parse(process.argv[2] ?? '')
+const trouble = troubleJob && new Trouble(troubleJob, tell)
 const { kv, objects } = await openFleetPorts(place)
-const store = await openStore({
-  ...options,
-  kv,
-  objects,
-  onBackgroundFailure: (failure, task) => note(task, failure),
-  onEvent(event) {
-    if (event.name === 'recompression') tell({ say: 'settled', segments: event.segments })
-    if (event.name === 'garbageCollection')
-      tell({ say: 'report', objects: event.collected.objects ?? 0 })
-  },
-})
+const ports = { kv, objects }
+/** Opens the store as soon as it can be had. */
+async function open(): Promise<Store> {
+  try {
+    return await openStore({
+      ...options,
+      ...(trouble?.portsOf(ports) ?? ports),
+      onBackgroundFailure: (failure, task) => note(task, failure),
+      onEvent(event) {
+        if (event.name === 'recompression') tell({ say: 'settled', segments: event.segments })
+        if (event.name === 'garbageCollection')
+          tell({ say: 'report', objects: event.collected.objects ?? 0 })
+      },
+    })
+  } catch (failure) {
+    if (!isStoreError(failure) || failure.code !== 'STORAGE_UNAVAILABLE') throw failure
+    note('an open', failure)
+    return open()
+  }
+}
+
+const store = await open()
 const server = await serveOwnStore(store, {
   host: '127.0.0.1',
   port: 0,

@@ -3,28 +3,25 @@
 // Method: clients work through all of four servers, of which a random one is killed again and again. A request without
 // an answer is repeated at another server, as the contract says how. The journal of the lanes of T6 says what must be
 // there: it is compared while the clients work, in a backup that is taken meanwhile, and at the end.
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import type { Store, StoreOptions } from '../../../src/index.js'
+import type { StoreOptions } from '../../../src/index.js'
 import { openStore } from '../../../src/index.js'
-import type { Clock } from '../../../src/ports.js'
 import { fixedSizeOf, report, reportSkip, suiteSeed, tier } from '../../support/ladder.js'
-import { joinedMaintenance } from '../../support/maintenance.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
-import { findS3Server } from '../../support/s3-server.js'
 import { type Seeded, seeded } from '../../support/seeded.js'
 import { auditStore } from '../crash/audit.js'
 import { TEAM } from '../crash/lane.js'
-import { findLeaksIn, type Place, sharedRemains } from '../crash/leaks.js'
 import { SMALL_SIZES } from '../crash/writer-job.js'
 import { type BuiltPrograms, buildPrograms } from '../crash/writer-process.js'
 import { Clients, summaryOf } from './clients.js'
 import { Fleet } from './fleet.js'
 import { FleetBackup } from './fleet-backup.js'
-import { ADMIN_KEY, type FleetPlace, type ObjectsPlace, openFleetPorts } from './fleet-job.js'
+import { awaitNoOrphans, findLeaksOf, fleetOptions, objectsPlace, openAgain } from './fleet-end.js'
+import { type FleetPlace, openFleetPorts } from './fleet-job.js'
 import { LeaseWatch } from './leases.js'
 
 const SERVERS = 4
@@ -53,25 +50,7 @@ const SECONDS = fixedSizeOf({ push: 12, deep: 1_800 })
 
 const MINUTE_MS = 60_000
 
-/** Objects that nothing names are gone so long after the last change. */
-const ORPHANS_MS_MAX = TIMES.leaseMs + TIMES.graceMs + 4 * TIMES.maintainMs + 20_000
-
-/** Recompressions run as they collect garbage, on each runtime: rows are stored as they are, and deflated later. */
-const OPTIONS: StoreOptions = {
-  ...SMALL_SIZES,
-  compression: 'none',
-  jobLeaseMs: TIMES.leaseMs,
-  orphanGraceMs: TIMES.graceMs,
-  maintenance: joinedMaintenance(SMALL_SIZES.maintenance, {
-    garbageCollectionIntervalMs: TIMES.maintainMs,
-    compactionIntervalMs: TIMES.maintainMs,
-    recompressionIntervalMs: TIMES.maintainMs,
-    fileCollectionIntervalMs: 10 * TIMES.maintainMs,
-  }),
-  idempotencyTtlMs: 5 * MINUTE_MS,
-  idempotencyKeysMax: 1_000_000,
-  uploadsOpenMax: 10_000, // A cut-off request may have left one open.
-}
+const OPTIONS: StoreOptions = { ...fleetOptions(TIMES), idempotencyTtlMs: 5 * MINUTE_MS }
 
 let postgres: PostgresServer | string = ''
 let programs: BuiltPrograms
@@ -91,56 +70,12 @@ afterAll(async () => {
   await programs.remove()
 })
 
-/** The bucket that the environment names, as for the tests of S3, else a folder. */
-async function objectsPlace(seed: number): Promise<ObjectsPlace> {
-  const server = findS3Server()
-  if (typeof server === 'string') {
-    const objects = join(folder, 'objects')
-    await mkdir(objects)
-    return { folder: objects }
-  }
-  return { ...server, keyPrefix: `fleet-${seed}-${Date.now()}/` }
-}
-
 /** Kills servers until the time is over. */
 async function killServers(fleet: Fleet, random: Seeded): Promise<void> {
   const endsAt = performance.now() + SECONDS * 1_000
   while (performance.now() < endsAt) {
     await pause(TIMES.killMs - TIMES.killMs / 5 + random.below((2 * TIMES.killMs) / 5))
     await fleet.killOne(random, random.below(1_500))
-  }
-}
-
-/** The objects that a verification finds to have no name. */
-async function orphansAt(url: string, wrong: string[]): Promise<number> {
-  const headers = { authorization: `Bearer ${ADMIN_KEY}` }
-  const response = await fetch(`${url}/admin/verify`, { method: 'POST', headers })
-  const lines = (await response.text()).split('\n').filter((line) => line.trim() !== '')
-  const found = lines.map((line) => (JSON.parse(line) as VerifyLine).finding)
-  const findings = found.filter((finding) => finding !== undefined)
-  for (const { severity, kind, message } of findings) {
-    if (severity === 'damage') wrong.push(`verify of a server: ${kind}: ${message}`)
-  }
-  return findings.filter(({ kind }) => kind === 'orphan-object').length
-}
-
-type VerifyLine = Readonly<{
-  finding?: Readonly<{ severity: string; kind: string; message: string }>
-}>
-
-/** Waits until the servers have deleted what nothing names. @returns how many there were, and how long it took. */
-async function awaitNoOrphans(fleet: Fleet, random: Seeded, wrong: string[]) {
-  const startedAt = performance.now()
-  const first = await orphansAt(await fleet.url(random), wrong)
-  for (let left = first; ; ) {
-    const ms = performance.now() - startedAt
-    if (left === 0) return { orphans: first, goneAfterMs: Math.round(ms) }
-    if (ms > ORPHANS_MS_MAX) {
-      wrong.push(`${left} objects without a name are there after ${Math.round(ms)} ms`)
-      return { orphans: first, left }
-    }
-    await pause(TIMES.maintainMs / 2)
-    left = await orphansAt(await fleet.url(random), wrong)
   }
 }
 
@@ -167,13 +102,6 @@ async function measureObjects(place: FleetPlace) {
   return { objects: count, bytes, named, rowText, ratio: bytes / Math.max(1, live) }
 }
 
-/** Opens the store as the servers did, without their background work. The ports close with it. */
-async function openAgain(place: FleetPlace, clock?: Clock): Promise<Store> {
-  const { kv, objects } = await openFleetPorts(place)
-  const turned = clock && { clock, clockSkewMs: Number.MAX_SAFE_INTEGER }
-  return openStore({ ...SMALL_SIZES, ...turned, kv, objects })
-}
-
 type Finished = Readonly<{
   fleet: Fleet
   clients: Clients
@@ -186,7 +114,8 @@ type Finished = Readonly<{
 async function live(place: FleetPlace, seed: number): Promise<Finished> {
   const random = seeded(seed)
   const program = programs.path('fleet-server')
-  const fleet = await Fleet.start(program, { ...place, options: OPTIONS }, SERVERS)
+  const job = { ...place, options: OPTIONS }
+  const fleet = await Fleet.start({ programOf: () => program, jobOf: () => job }, SERVERS)
   onTestFinished(() => fleet.killAll())
   const clients = new Clients(fleet, { seed, ...TIMES })
   const ports = await openFleetPorts(place)
@@ -198,7 +127,7 @@ async function live(place: FleetPlace, seed: number): Promise<Finished> {
   const backingUp = pause(SECONDS * 400).then(() => backup.take(fleet, clients, random))
   const killing = Promise.all([killServers(fleet, random), backingUp])
   await Promise.all([working, killing.finally(() => clients.stop())])
-  const report = await awaitNoOrphans(fleet, random, clients.wrong)
+  const report = await awaitNoOrphans(fleet, random, clients.wrong, TIMES)
   watch.end()
   await watching
   await fleet.stop()
@@ -212,15 +141,7 @@ async function examine(place: FleetPlace, { fleet, clients, backup }: Finished) 
   const disk = await measureObjects(place)
   wrong.push(...fleet.wrong, ...(await auditStore(() => openAgain(place), ledger)))
   wrong.push(...(await backup.check(join(folder, 'restored'), ledger.settledShares)))
-  const data: Place = {
-    open: (clock) => openAgain(place, clock),
-    remains: () =>
-      sharedRemains(
-        () => openFleetPorts(place),
-        () => openAgain(place),
-      ),
-  }
-  wrong.push(...(await findLeaksIn(data, ledger)))
+  wrong.push(...(await findLeaksOf(place, ledger)))
   return disk
 }
 
@@ -235,7 +156,7 @@ test('servers that are killed lose nothing and leave nothing', {
   }
   const seed = suiteSeed()
   const startedAt = performance.now()
-  const objects = await objectsPlace(seed)
+  const objects = await objectsPlace(folder, seed)
   const place: FleetPlace = { postgres: postgres.url, schema: 'fleet', objects }
 
   const finished = await live(place, seed)

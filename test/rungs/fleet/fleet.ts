@@ -1,5 +1,6 @@
 // The servers of a fleet: processes on one store, which are killed and started again.
 import { setTimeout as pause } from 'node:timers/promises'
+import type { CutProxy } from '../../support/cut-proxy.js'
 import type { Seeded } from '../../support/seeded.js'
 import { type RunningWriter, startWriter } from '../crash/writer-process.js'
 import type { FleetJob, ServerLine } from './fleet-job.js'
@@ -7,11 +8,23 @@ import type { FleetJob, ServerLine } from './fleet-job.js'
 /** A server opens its store in less. */
 const START_MS_MAX = 60_000
 
-type RunningServer = Readonly<{ process: RunningWriter; url: string }>
+type RunningServer = Readonly<{
+  process: RunningWriter
+  url: string
+  /** Before it, for requests whose connections may be disturbed. */
+  door: CutProxy | undefined
+}>
+
+export type FleetTerms = Readonly<{
+  /** The program of a server, and its job. */
+  programOf(place: number): string
+  jobOf(place: number): FleetJob
+  /** Opens a proxy before a server; default: there is none. */
+  openDoor?(port: number): Promise<CutProxy>
+}>
 
 export class Fleet {
-  readonly #program: string
-  readonly #job: FleetJob
+  readonly #terms: FleetTerms
   /** By their places; null while one is started again. */
   readonly #servers: (RunningServer | null)[] = []
   /** Those that were told to end. */
@@ -25,44 +38,74 @@ export class Fleet {
   /** What must not be. */
   readonly wrong: string[] = []
   kills = 0
+  /** Steps at which servers stopped, and how often; 0: they came there, and did not stop. */
+  readonly stops = new Map<string, number>()
 
-  private constructor(program: string, job: FleetJob) {
-    this.#program = program
-    this.#job = job
+  private constructor(terms: FleetTerms) {
+    this.#terms = terms
   }
 
-  static async start(program: string, job: FleetJob, count: number): Promise<Fleet> {
-    const fleet = new Fleet(program, job)
+  static async start(terms: FleetTerms, count: number): Promise<Fleet> {
+    const fleet = new Fleet(terms)
     await fleet.#start(0) // The first one creates the tables.
     for (let place = 1; place < count; place++) await fleet.#start(place)
     return fleet
   }
 
-  /** A running server. */
   async url(random: Seeded): Promise<string> {
+    return (await this.server(random)).url
+  }
+
+  async server(random: Seeded): Promise<RunningServer> {
     for (;;) {
-      const running = this.#servers.filter((server) => server !== null)
-      if (running.length > 0) return random.pick(running).url
+      const running = this.#running()
+      if (running.length > 0) return random.pick(running)
       await pause(20)
     }
   }
 
+  urls(): string[] {
+    return this.#running().map(({ url }) => url)
+  }
+
+  /** Disturbs no connection any more. */
+  calm(): void {
+    for (const { door } of this.#running()) door?.disturb(null)
+  }
+
+  #running(): RunningServer[] {
+    return this.#servers.filter((server) => server !== null)
+  }
+
   /** Kills a server and starts another in its place. */
-  async killOne(random: Seeded, restMs: number): Promise<void> {
-    const place = random.below(this.#servers.length)
+  killOne(random: Seeded, restMs: number): Promise<void> {
+    return this.replace(random.below(this.#servers.length), 'SIGKILL', restMs)
+  }
+
+  /** Ends a server and starts another in its place. */
+  async replace(place: number, signal: 'SIGKILL' | 'SIGTERM', restMs = 0): Promise<void> {
     const server = this.#servers[place]
     if (server === null || server === undefined) return
     this.#servers[place] = null
-    this.kills++
-    await this.#end(server.process, 'SIGKILL')
+    if (signal === 'SIGKILL') this.kills++
+    await this.#end(server, signal)
     await pause(restMs)
     await this.#start(place)
+  }
+
+  /** Stops all servers for a time. @param between - Called when none of them runs. */
+  async suspend(ms: number, between: () => void): Promise<void> {
+    const running = this.#running()
+    for (const { process } of running) process.child.kill('SIGSTOP')
+    between()
+    await pause(ms)
+    for (const { process } of running) process.child.kill('SIGCONT')
   }
 
   /** Ends all servers in order. */
   async stop(): Promise<void> {
     const all = this.#servers.splice(0).filter((server) => server !== null)
-    await Promise.all(all.map(({ process }) => this.#end(process, 'SIGTERM')))
+    await Promise.all(all.map((server) => this.#end(server, 'SIGTERM')))
   }
 
   /** Ends what still runs, after a failure. */
@@ -74,23 +117,25 @@ export class Fleet {
     }
   }
 
-  async #end(process: RunningWriter, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+  async #end({ process, door }: RunningServer, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     this.#ended.add(process)
     process.child.kill(signal)
     const ended = await process.ended
+    await door?.close()
     const isInOrder = signal === 'SIGKILL' ? ended.signal === signal : ended.code === 0
     if (!isInOrder) this.wrong.push(`a server ended with ${ended.code}: ${ended.stderr}`)
   }
 
   async #start(place: number): Promise<void> {
-    const process = startWriter(this.#program, this.#job)
+    const { programOf, jobOf, openDoor } = this.#terms
+    const process = startWriter(programOf(place), jobOf(place))
     const url = await new Promise<string>((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error('A server does not start')), START_MS_MAX)
       process.child.stdout?.on(
         'data',
         onLines((line) => {
           if (line.say === 'open') resolve(line.url)
-          this.#take(line)
+          this.#take(line, process)
         }),
       )
       void process.ended.then(({ code, signal, stderr }) => {
@@ -100,10 +145,15 @@ export class Fleet {
         reject(new Error(stderr))
       })
     })
-    this.#servers[place] = { process, url }
+    this.#servers[place] = { process, url, door: await openDoor?.(Number(new URL(url).port)) }
   }
 
-  #take(line: ServerLine): void {
+  #take(line: ServerLine, { child }: RunningWriter): void {
+    if (line.say === 'step') this.#count(line.at, 0)
+    if (line.say === 'stopped') {
+      this.#count(line.at, 1)
+      setTimeout(() => child.kill('SIGCONT'), line.ms)
+    }
     if (line.say === 'report') this.report += line.objects
     if (line.say === 'settled') this.settled += line.segments
     if (line.say !== 'note') return
@@ -111,6 +161,10 @@ export class Fleet {
     this.notes.set(text, (this.notes.get(text) ?? 0) + 1)
     const isOfStorage = /\b(?:STORAGE_UNAVAILABLE|STORE_CLOSED)\b/.test(text)
     if (!isOfStorage) this.wrong.push(`a server says: ${text}`)
+  }
+
+  #count(at: string, stops: number): void {
+    this.stops.set(at, (this.stops.get(at) ?? 0) + stops)
   }
 }
 

@@ -37,18 +37,26 @@ type Attempt = Omit<FleetAnswer, 'wasUnsure'> | 'refused' | 'unsure'
 const REPEAT_MS_MAX = 120_000
 const PAUSE_MS = 50
 
+/** With these a change has one effect at most, however late an attempt has it that nobody waits for. */
+const SAFE_HEADERS = ['idempotency-key', 'if-match']
+
 /** No request takes longer, unless its server is stuck. */
 const REQUEST_MS_MAX = 60_000
 
 export class HttpClient {
   readonly #fleet: Fleet
   readonly #random: Seeded
+  readonly #patienceMs: number
   /** Attempts by their outcome. */
   readonly attempts = { answered: 0, refused: 0, unsure: 0 }
+  /** Servers that have answered, whatever it was. */
+  readonly answeredBy = new Set<string>()
 
-  constructor(fleet: Fleet, random: Seeded) {
+  /** @param patienceMs - How long an attempt waits at most, if another one is safe while it may still have an effect. */
+  constructor(fleet: Fleet, random: Seeded, patienceMs = REQUEST_MS_MAX) {
     this.#fleet = fleet
     this.#random = random
+    this.#patienceMs = patienceMs
   }
 
   /** @throws {StoreError} if no server answers for long; the outcome may be unknown then */
@@ -75,10 +83,14 @@ export class HttpClient {
   }
 
   async #attempt({ method, path, headers, body }: FleetRequest): Promise<Attempt> {
-    const url = await this.#fleet.url(this.#random)
+    const isRead = method === 'GET' || method === 'HEAD'
+    const isSafe = isRead || SAFE_HEADERS.some((name) => Object.hasOwn(headers ?? {}, name))
+    const { url, door } = await this.#fleet.server(this.#random)
+    const base = isSafe && door ? `http://127.0.0.1:${door.port}` : url
+    const msMax = isSafe ? this.#patienceMs : REQUEST_MS_MAX
     const text = typeof body === 'string' ? body : JSON.stringify(body)
     try {
-      const response = await fetch(url + path, {
+      const response = await fetch(base + path, {
         method,
         headers: {
           authorization: `Bearer ${KEY}`,
@@ -86,9 +98,11 @@ export class HttpClient {
           ...headers,
         },
         ...(body !== undefined && { body: text }),
-        signal: AbortSignal.timeout(REQUEST_MS_MAX),
+        signal: AbortSignal.timeout(msMax),
       })
-      return this.#taken(response, await response.text())
+      const taken = this.#taken(response, await response.text())
+      if (typeof taken === 'object') this.answeredBy.add(url)
+      return taken
     } catch (failure) {
       return this.#count(isUnsent(failure) ? 'refused' : 'unsure')
     }

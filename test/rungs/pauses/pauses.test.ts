@@ -1,0 +1,226 @@
+// Goal: whatever stops for a while, is slow or has a wrong clock - a process at any step of an operation or a duty, all of
+// them at once, a network, a disk - nothing acknowledged is lost or doubled, no object that is referred to is deleted,
+// failures are typed, and everything goes on afterwards.
+// Method: the clients and the journal of T18. Each server stops at steps that it has seldom stopped at, for 0.3 to 5
+// leases, or longer than the grace; some steps take as long. Connections of clients and to PostgreSQL are slow, half-open
+// or lose answers, and a client that gives up repeats its request at another server. The clock of one server at a time
+// jumps by hours; all stop at once, and hours have passed when they go on. Some are killed.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import type { StoreOptions } from '../../../src/index.js'
+import { openCutProxy } from '../../support/cut-proxy.js'
+import { report, reportSkip, sizeOf, suiteSeed } from '../../support/ladder.js'
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
+import { type Seeded, seeded } from '../../support/seeded.js'
+import { auditStore } from '../crash/audit.js'
+import { type BuiltPrograms, buildPrograms } from '../crash/writer-process.js'
+import { Clients, summaryOf } from '../fleet/clients.js'
+import { Fleet } from '../fleet/fleet.js'
+import {
+  awaitNoOrphans,
+  findLeaksOf,
+  fleetOptions,
+  objectsPlace,
+  openAgain,
+} from '../fleet/fleet-end.js'
+import type { FleetPlace } from '../fleet/fleet-job.js'
+import { TroubleFile } from '../fleet/trouble.js'
+
+const SUITE = 'T25 pauses'
+const SERVERS = 3
+const SECONDS = sizeOf({ push: 60, deep: 1_800 })
+const TIMEOUT_MS = SECONDS * 1_000 + 600_000
+
+const TIMES = { leaseMs: 500, graceMs: 5_000, maintainMs: 300, lanes: 8, pauseMsMax: 10 }
+const READERS = 4
+const READ_MS = 50
+const ROWS_READ = 1_000
+const KILL_MS = 9_000
+const SUSPEND_MS = 7_000
+const JUMP_MS = 500
+const CUT_MS = 4_000
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+/** How far a clock is set. */
+const JUMPS_MS = [0.03, 0.5, 25, 50, 24 * 400].flatMap((hours) => [
+  -hours * HOUR_MS,
+  hours * HOUR_MS,
+])
+/** How long machines are suspended; in all less than any lifetime. */
+const SUSPENDS_MS = [0, 60_000, HOUR_MS / 4]
+
+/** A client waits no longer for an answer, if it may ask again. */
+const PATIENCE_MS = 1_500
+/** How soon a server that is right again answers. */
+const RECOVERY_MS_MAX = 60_000
+
+/** Lifetimes last longer than all suspends of a run; clocks that are set are further off. */
+const OPTIONS: StoreOptions = {
+  ...fleetOptions(TIMES),
+  idempotencyTtlMs: DAY_MS,
+  uploadUrlTtlMs: DAY_MS,
+  uploadTtlMs: DAY_MS,
+}
+
+let postgres: PostgresServer | string = ''
+let programs: BuiltPrograms
+let folder = ''
+
+beforeAll(async () => {
+  postgres = await startPostgres()
+  programs = await buildPrograms(['fleet-server'], {
+    smallBuffers: false,
+    from: 'test/rungs/fleet',
+  })
+  folder = await mkdtemp(join(tmpdir(), 'rowstash-pauses-'))
+})
+
+afterAll(async () => {
+  if (typeof postgres !== 'string') await postgres.stop()
+  await programs.remove()
+})
+
+/** Does something again and again until the time is over. */
+async function repeat(everyMs: number, random: Seeded, act: () => Promise<void> | void) {
+  const endsAt = performance.now() + SECONDS * 1_000
+  while (performance.now() < endsAt) {
+    await pause(everyMs / 2 + random.below(everyMs))
+    await act()
+  }
+}
+
+/** Reads any table while others change it. It may be gone; nothing else keeps it from being read. */
+async function read({ http, wrong }: Clients, random: Seeded): Promise<void> {
+  const { data } = await http.ask({ method: 'GET', path: '/tables' })
+  const tables = data as readonly Readonly<{ id: string }>[]
+  if (tables.length === 0) return
+  const path = `/tables/${random.pick(tables).id}/rows?limit=${ROWS_READ}`
+  const { status, type, message } = await http.send({ method: 'GET', path })
+  if (status >= 400 && status !== 404)
+    wrong.push(`a read failed with ${status} ${type}: ${message}`)
+}
+
+/** After it every server answers. */
+async function awaitAnswers(fleet: Fleet, { http }: Clients): Promise<string[]> {
+  http.answeredBy.clear()
+  const endsAt = performance.now() + RECOVERY_MS_MAX
+  for (;;) {
+    const silent = fleet.urls().filter((url) => !http.answeredBy.has(url))
+    if (silent.length === 0) return []
+    if (performance.now() > endsAt)
+      return silent.map((url) => `the server at ${url} gives no answer`)
+    await pause(100)
+  }
+}
+
+async function live(place: FleetPlace, socket: string, seed: number) {
+  const random = seeded(seed)
+  const network = await openCutProxy(socket)
+  const url = new URL(place.postgres)
+  const postgresUrl = `postgres://${url.username}@127.0.0.1:${network.port}${url.pathname}`
+  const trouble = new TroubleFile(join(folder, 'trouble'), SERVERS)
+  const program = programs.path('fleet-server')
+  let started = 0
+  let fleet: Fleet | undefined
+  fleet = await Fleet.start(
+    {
+      programOf: () => program,
+      jobOf: (at) => ({
+        ...place,
+        postgres: postgresUrl,
+        options: OPTIONS,
+        trouble: {
+          ...TIMES,
+          seed: seed * 31 + started++,
+          file: join(folder, 'trouble'),
+          place: at,
+          stops: Object.fromEntries(fleet?.stops ?? []),
+        },
+      }),
+      async openDoor(port) {
+        const door = await openCutProxy(port)
+        door.disturb(seeded(seed * 17 + port))
+        return door
+      },
+    },
+    SERVERS,
+  )
+  onTestFinished(() => fleet.killAll())
+  const clients = new Clients(fleet, { seed, ...TIMES, patienceMs: PATIENCE_MS })
+  const counts = { jumps: 0, suspends: 0 }
+  network.disturb(seeded(seed + 1))
+  const working = clients.run()
+  await Promise.all([
+    ...Array.from({ length: READERS }, () => repeat(READ_MS, random, () => read(clients, random))),
+    repeat(KILL_MS, random, () => fleet.killOne(random, random.below(1_000))),
+    repeat(CUT_MS, random, () => network.cut()),
+    repeat(SUSPEND_MS, random, () => {
+      counts.suspends++
+      return fleet.suspend(TIMES.leaseMs * (0.3 + random.below(5)), () =>
+        trouble.turnAll(random.pick(SUSPENDS_MS)),
+      )
+    }),
+    repeat(JUMP_MS, random, async () => {
+      counts.jumps++
+      const which = random.below(SERVERS)
+      trouble.turn(which, random.pick(JUMPS_MS))
+      await pause(random.below(2 * JUMP_MS))
+      trouble.turn(which, 0)
+    }),
+  ])
+  trouble.end()
+  network.disturb(null)
+  fleet.calm()
+  clients.wrong.push(...(await awaitAnswers(fleet, clients)))
+  clients.stop()
+  await working
+  const swept = await awaitNoOrphans(fleet, random, clients.wrong, TIMES)
+  await fleet.stop()
+  await network.close()
+  trouble.close()
+  return { fleet, clients, swept, counts }
+}
+
+test('what stops, is slow or has a wrong clock loses nothing, and goes on', {
+  timeout: TIMEOUT_MS,
+}, async (context) => {
+  if (typeof postgres === 'string') {
+    reportSkip(SUITE, postgres)
+    return context.skip(postgres)
+  }
+  const seed = suiteSeed()
+  const startedAt = performance.now()
+  const objects = await objectsPlace(folder, seed)
+  const place: FleetPlace = {
+    postgres: postgres.url,
+    schema: 'pauses',
+    objects,
+    statementTimeoutMs: 3_000,
+  }
+
+  const { fleet, clients, swept, counts } = await live(place, postgres.socket, seed)
+  const { ledger, wrong } = clients
+  wrong.push(...fleet.wrong, ...(await auditStore(() => openAgain(place), ledger)))
+  wrong.push(...(await findLeaksOf(place, ledger)))
+
+  const seconds = (performance.now() - startedAt) / 1_000
+  const stops = [...fleet.stops.values()].reduce((sum, count) => sum + count, 0)
+  const suite = `${SUITE}, ${ledger.acknowledged} acknowledged, ${fleet.kills} kills`
+  report({ suite, seed, runs: stops, seconds, violations: wrong.length })
+  const never = [...fleet.stops].filter(([, count]) => count === 0).map(([at]) => at)
+  for (const line of [
+    { clients: summaryOf(clients), swept, ...counts },
+    { steps: fleet.stops.size, never },
+    { notes: [...fleet.notes].map(([text, count]) => [text.slice(0, 200), count]) },
+  ]) {
+    console.log(JSON.stringify(line))
+  }
+  expect(wrong).toEqual([])
+  expect(stops).toBeGreaterThan(SECONDS / 10)
+  expect(ledger.acknowledged).toBeGreaterThan(SECONDS)
+  await rm(folder, { recursive: true }) // A failed one stays to be looked at.
+})

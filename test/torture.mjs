@@ -6,7 +6,8 @@
 //     … --before                                 a seed that fails is run on the commit before, too: if it fails there,
 //                                                it is told and does not decide
 //
-// It stops at the first failure and prints the command that repeats it.
+// It stops at the first failure and prints the command that repeats it. At its end it tells which operations, background
+// work and faults were rarely under way at the same time.
 import { spawnSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
@@ -14,7 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
-import { addToRecord } from './rungs/ladder/record.mjs'
+import { addToRecord, rarePairs } from './rungs/ladder/record.mjs'
 import { problemOf, RESULTS, ROOT, runSuite, suitesOf } from './rungs/ladder/run-suite.mjs'
 
 const SEEDS = 2 ** 31
@@ -78,6 +79,7 @@ async function main({ suites, minutes, scale, once, before }) {
   const folder = await mkdtemp(join(tmpdir(), 'rowstash-torture-'))
   const startedAt = performance.now()
   const end = startedAt + minutes * MS_PER_MINUTE
+  let recorded = {}
   try {
     for (let round = 1; ; round++) {
       for (const suite of suites) {
@@ -91,13 +93,25 @@ async function main({ suites, minutes, scale, once, before }) {
           console.error(
             'The commit before fails with this seed, too: this change did not cause it.',
           )
-        } else if (!once) await addToRecord(run.reports, run.seconds)
+        } else if (!once) recorded = await addToRecord(run.reports, run.seconds)
       }
       if (once) return true
     }
   } finally {
+    tellRarePairs(recorded)
     await rm(folder, { recursive: true })
   }
+}
+
+const RARE_TOLD = 40
+
+function tellRarePairs(suites) {
+  const rare = rarePairs(suites)
+  if (rare.length === 0) return
+  console.log(
+    `\n${rare.length} pairs were under way together less than 1,000 times on this commit; the rarest:`,
+  )
+  console.log(rare.slice(0, RARE_TOLD).join('\n'))
 }
 
 try {

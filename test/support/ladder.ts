@@ -1,5 +1,6 @@
 // The test ladder: suites that run in two sizes, each from one seed, and say in one line what they did.
 import { appendFileSync } from 'node:fs'
+import type { PairCounts } from './pairs.js'
 import { readText } from './project.js'
 import { noteSeed } from './seed-record.js'
 
@@ -73,6 +74,8 @@ export type SuiteReport = Readonly<{
   violations: number
   /** The runs that fail alone; without it all runs of the seed. */
   failing?: RecordedSeed | undefined
+  /** What was under way at the same time, and how often. */
+  pairs?: PairCounts
 }>
 
 /** The command that runs a failure again. */
@@ -91,7 +94,7 @@ function idOf(suite: string): string {
 
 /** Prints the line of a suite, and adds it to the file ROWSTASH_REPORT, if there is one. */
 export function report(done: SuiteReport): void {
-  const { suite, seed, runs, seconds, violations, failing = { seed, runs } } = done
+  const { suite, seed, runs, seconds, violations, pairs, failing = { seed, runs } } = done
   const took = `${seconds.toFixed(1)} s`
   console.log(`${suite}: ${runs} runs, seed ${seed}, ${took}, ${violations} violations`)
   if (violations > 0) {
@@ -99,7 +102,7 @@ export function report(done: SuiteReport): void {
     const line = `${idOf(suite)} ${failing.seed} ${failing.runs} # what was wrong`
     console.log(`To run it first from now on, add this line to ${SEEDS_FILE}: ${line}`)
   }
-  append({ suite, seed, runs, seconds, violations })
+  append({ suite, seed, runs, seconds, violations, ...(pairs && { pairs }) })
 }
 
 /** Says that a suite did not run, and why: what this machine lacks for it. */

@@ -110,12 +110,10 @@ export class JobRunner {
     return this.#jobs.get(toHex(job))?.progress()
   }
 
-  /** Waits until this engine has finished a job. false: it does not work on it. */
-  async wait(job: JobKey, milliseconds: number): Promise<boolean> {
+  /** Waits until this engine has finished a job, if it works on it. */
+  async wait(job: JobKey, milliseconds: number): Promise<void> {
     const open = this.#jobs.get(toHex(job))
-    if (open === undefined) return false
-    await waitAtMost(open.ended, milliseconds)
-    return true
+    if (open !== undefined) await waitAtMost(open.ended, milliseconds)
   }
 
   /** @throws {StoreError} RATE_LIMITED */

@@ -1,5 +1,6 @@
 // The jobs of a team: started, read, listed.
 
+import { monotonicMs } from '../../base/clock.js'
 import { deferred } from '../../base/data-error.js'
 import { shown } from '../../base/options.js'
 import { pause } from '../../base/pause.js'
@@ -192,10 +193,13 @@ class TeamJob implements Job {
     checkWait(milliseconds)
     const job = this.#key()
     const { lifecycle } = this.#team
-    for (let left = milliseconds; ; left -= POLL_MS) {
-      const isHere = await this.#runner.wait(job, Math.max(0, left))
+    const endMs = monotonicMs() + milliseconds
+    for (let left = milliseconds; ; left = Math.min(left - POLL_MS, endMs - monotonicMs())) {
+      await this.#runner.wait(job, Math.max(0, left))
       const status = await lifecycle.run(() => this.#status(job))
-      if (status.status !== 'running' || isHere || left <= 0) return status
+      const isOver = left <= 0 || monotonicMs() >= endMs
+      // An engine that has done with a job may have left it to another look, or to another engine.
+      if (status.status !== 'running' || isOver) return status
       await pause(Math.min(POLL_MS, left))
     }
   }

@@ -3,31 +3,19 @@
 // Method: a writer says on a pipe what it begins and what was acknowledged. It is killed at random moments,
 // also while it opens the directory, and often several times in a row; then the store is opened and compared
 // with what was said. A directory lives for many rounds; at its end all of it must be gone. Meanwhile three callers at
-// once make sure of one table after another. Readers of the feed of a writer that serves its store are killed as well.
+// once make sure of one table after another.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startServer } from '../../../adapters/http/start-server.js'
-import { openDirectory } from '../../../adapters/open-directory.js'
-import { freePort } from '../../support/free-port.js'
 import { report, sizeOf, suiteSeed, tier } from '../../support/ladder.js'
 import { type Seeded, seeded } from '../../support/seeded.js'
 import { audit } from './audit.js'
-import { TEAM } from './lane.js'
 import { findLeaks } from './leaks.js'
 import { Ledger } from './ledger.js'
 import type { Lie } from './lie.js'
-import { SHARED_TABLE } from './log-lines.js'
-import { type FeedReaderJob, SERVER_KEY, SMALL_SIZES } from './writer-job.js'
-import {
-  type BuiltPrograms,
-  buildPrograms,
-  type RunningWriter,
-  startWriter,
-} from './writer-process.js'
+import { type BuiltPrograms, buildPrograms, startWriter } from './writer-process.js'
 
 const ROUNDS_OF_DIRECTORY = 50
 const OPERATIONS_OF_WRITER = 1_000_000
@@ -37,7 +25,7 @@ let programs: BuiltPrograms
 let folder = ''
 
 beforeAll(async () => {
-  programs = await buildPrograms(['writer', 'feed-reader'], { smallBuffers: true })
+  programs = await buildPrograms(['writer'], { smallBuffers: true })
   folder = await mkdtemp(join(tmpdir(), 'rowstash-kill-'))
 })
 
@@ -131,97 +119,6 @@ test('what a killed process was told is kept, whole', { timeout: TIMEOUT_MS }, a
   report({ suite, seed, runs: rounds, seconds, violations: wrong.length })
   expect(wrong).toEqual([])
   expect(acknowledged).toBeGreaterThan(rounds)
-})
-
-type SeenChange = Readonly<{ version: number; operation: string; added: number }>
-
-/** A process that follows the feed from the last change of those that were seen. */
-function startReader(port: number, seen: readonly SeenChange[], form: FeedReaderJob['form']) {
-  const { version = 0 } = seen.at(-1) ?? {}
-  const url = `http://127.0.0.1:${port}`
-  const job: FeedReaderJob = { url, key: SERVER_KEY, since: String(version), form }
-  return startWriter(programs.path('feed-reader'), job)
-}
-
-/** Kills a reader. @returns what it had said */
-async function killReader({ child, ended }: RunningWriter, ledger: Ledger): Promise<SeenChange[]> {
-  child.kill('SIGKILL')
-  return (await ended).lines.flatMap((line) => {
-    if (line.say === 'change') return [line]
-    if (line.say === 'note') ledger.violations.push(`the reader failed: ${line.text}`)
-    return []
-  })
-}
-
-/** @returns what was wrong. */
-async function followAll(seed: number, rounds: number): Promise<string[]> {
-  const directory = join(folder, `feed-${seed}`)
-  const [ledger, random, port] = [new Ledger(), seeded(seed), await freePort()]
-  const seen: SeenChange[] = []
-  const form = () => random.pick(['changes', 'watch', 'watch'] as const)
-  let reader = startReader(port, seen, form())
-  const killAndFollow = async () => {
-    seen.push(...(await killReader(reader, ledger)))
-    reader = startReader(port, seen, form())
-  }
-  for (let round = 0; round < rounds; round++) {
-    const firstOperation = 1 + round * OPERATIONS_OF_WRITER
-    const job = { directory, seed: seed + round, firstOperation, lanes: 2, port }
-    const writer = startWriter(programs.path('writer'), { ...job, mix: 'small', rowsMax: 9 })
-    await writer.said(3 + random.below(60))
-    if (random.once(2)) await killAndFollow()
-    await pause(random.below(20))
-    writer.child.kill('SIGKILL')
-    const { lines } = await writer.ended
-    ledger.read(lines)
-    ledger.end()
-    if (random.once(4)) await killAndFollow()
-  }
-  const store = await openDirectory(directory, SMALL_SIZES)
-  const server = await startServer(store, { keys: [{ key: SERVER_KEY, teamId: TEAM }], port })
-  const table = await store.team(TEAM).tableByName(SHARED_TABLE)
-  const version = (await table?.version()) ?? 0
-  while ((seen.at(-1)?.version ?? 0) < version && ledger.violations.length === 0) {
-    await reader.said(1)
-    await pause(200)
-    await killAndFollow()
-  }
-  await killReader(reader, ledger)
-  await server.close()
-  await store.close()
-  const wrong = await audit(directory, ledger)
-  const counts = ledger.settledShares.map((tag) => ledger.begunShares.get(tag)?.count)
-  const wanted = [undefined, ...counts].map((added = 0, at) => {
-    return { version: at + 1, operation: at === 0 ? 'create' : 'add', added }
-  })
-  const told = seen.map(({ version, operation, added }) => ({ version, operation, added }))
-  for (const [at, { version }] of told.entries()) {
-    if (isDeepStrictEqual(told[at], wanted[at])) continue
-    wrong.push(`change ${at} is ${version}, not as ${JSON.stringify(wanted[at])}`)
-    break
-  }
-  if (told.length !== wanted.length) wrong.push(`${told.length} changes, not ${wanted.length}`)
-  followed += told.length
-  if (wrong.length === 0) await rm(directory, { recursive: true })
-  return wrong.map((what) => `${directory}: ${what}`)
-}
-
-let followed = 0
-
-test('each change comes once to a reader of the feed, whoever is killed', {
-  timeout: TIMEOUT_MS,
-}, async () => {
-  const rounds = sizeOf({ push: 30, deep: 1_000 })
-  const seed = suiteSeed()
-  const startedAt = performance.now()
-
-  const wrong = await followAll(seed, rounds)
-
-  const seconds = (performance.now() - startedAt) / 1_000
-  const suite = `T6 feed, ${followed} changes`
-  report({ suite, seed, runs: rounds, seconds, violations: wrong.length })
-  expect(wrong).toEqual([])
-  expect(followed).toBeGreaterThan(rounds)
 })
 
 test('a store that answers before it writes is found out', { timeout: TIMEOUT_MS }, async () => {

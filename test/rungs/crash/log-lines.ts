@@ -47,8 +47,6 @@ export type LogLine =
   | Readonly<{ say: 'failed'; op: number; code: string; outcome?: WriteOutcome; message: string }>
   /** The version of a table that was read again after a failure; 0 when there is none. */
   | Readonly<{ say: 'seen'; table: string; version: number }>
-  /** A reader of the feed got a change of the shared table. */
-  | Readonly<{ say: 'change'; version: number; operation: string; added: number }>
   | Readonly<{ say: 'note'; text: string }>
   | Readonly<{ say: 'end' }>
 

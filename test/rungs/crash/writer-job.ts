@@ -19,8 +19,6 @@ export type WriterJob = Readonly<{
   mix: 'small' | 'all'
   /** Whether tables are made by several callers at once. */
   ensures: boolean
-  /** The port on which the store is served meanwhile; null: it is not. */
-  port: number | null
   /** How the database answers wrongly, to see that it is found out. */
   lie?: Lie
 }>
@@ -37,24 +35,11 @@ const DEFAULTS: WriterJob = {
   fileBytesMax: 100_000,
   mix: 'all',
   ensures: false,
-  port: null,
 }
 
 export function resolveJob(given: Partial<WriterJob>): WriterJob {
   return { ...DEFAULTS, ...given }
 }
-
-/** The key of a writer that serves its store. */
-export const SERVER_KEY = 'a-key-of-the-crash-tests'
-
-/** The arguments of a reader of the feed. */
-export type FeedReaderJob = Readonly<{
-  url: string
-  key: string
-  /** The version of the last change that is known. */
-  since: string
-  form: 'changes' | 'watch'
-}>
 
 const DAY_MS = 86_400_000
 

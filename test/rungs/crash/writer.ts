@@ -5,10 +5,9 @@
 //
 // Several lanes work at the same time, each on its own table, stashes and files, so that of each table
 // one change at most is under way; and all of them add to one shared table. Meanwhile several callers may make sure of
-// one table after another, and the store may be served.
+// one table after another.
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
-import { startServer } from '../../../adapters/http/start-server.js'
 import { openDirectory } from '../../../adapters/open-directory.js'
 import type { Store } from '../../../src/index.js'
 import { isStoreError } from '../../../src/index.js'
@@ -16,7 +15,7 @@ import { Lane, TEAM } from './lane.js'
 import { laneStoreOf } from './lane-store.js'
 import { letLie } from './lie.js'
 import { say } from './say.js'
-import { resolveJob, SERVER_KEY, SMALL_SIZES, type WriterJob } from './writer-job.js'
+import { resolveJob, SMALL_SIZES, type WriterJob } from './writer-job.js'
 
 /** Finds, or makes, what the lanes work on; then lets them work. */
 async function work(store: Store, job: WriterJob): Promise<void> {
@@ -75,11 +74,7 @@ if (job.lie !== undefined) letLie(job.lie)
 try {
   const store = await openDirectory(job.directory, SMALL_SIZES)
   say({ say: 'open' })
-  const { port } = job
-  const keys = [{ key: SERVER_KEY, teamId: TEAM }]
-  const server = port === null ? undefined : await startServer(store, { keys, port })
   await work(store, job)
-  await server?.close()
   await store.close()
   say({ say: 'end' })
 } catch (failure) {

@@ -76,7 +76,7 @@ export async function openFleetPorts(place: FleetPlace): Promise<FleetPorts> {
   return { kv, objects, close }
 }
 
-function openObjects(place: ObjectsPlace): Promise<ObjectStore> {
+export function openObjects(place: ObjectsPlace): Promise<ObjectStore> {
   if ('folder' in place) return openFsObjects(place.folder, { shared: true, sync: false })
   const { accessKeyId, secretAccessKey, ...others } = place
   return openS3Objects({ ...others, credentials: { accessKeyId, secretAccessKey } })

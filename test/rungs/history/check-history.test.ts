@@ -2,7 +2,14 @@
 // Method: histories that are wrong on purpose, each in one way.
 import { expect, test } from 'vitest'
 import { checkHistory } from './check-history.js'
-import type { FeedChange, History, Operation, Read, Write } from './history.js'
+import {
+  type FeedChange,
+  type History,
+  LAST_READER,
+  type Operation,
+  type Read,
+  type Write,
+} from './history.js'
 
 /** Operations one after the other, each for 2 microseconds. */
 function historyOf(operations: readonly Partial<Operation>[], feeds: readonly FeedChange[] = []) {
@@ -147,7 +154,7 @@ test.each(Object.entries(CASES))('%s', (title, operations) => {
 })
 
 const told = (version: number, given: Partial<FeedChange> = {}): FeedChange => {
-  return { reader: 'f', table: 't', version, replaced: false, ...given }
+  return { reader: LAST_READER, table: 't', version, replaced: false, ...given }
 }
 const row = { id: '1', key: 'k', last: 'a.0' }
 

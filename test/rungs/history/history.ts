@@ -46,6 +46,9 @@ export type Page = Readonly<{ table: string; version: number; text: string }>
 /** A row as the feed and pages tell it: its key, and what was written to it last. */
 export type FeedRow = Readonly<{ id: string; key: string; last: string }>
 
+/** The reader that reads each feed from its beginning to its end; others may end before. */
+export const LAST_READER = 'end'
+
 /** What one reader of the feed of a table was told of a version. */
 export type FeedChange = Readonly<{
   reader: string
@@ -60,12 +63,17 @@ export type FeedChange = Readonly<{
   removed?: readonly string[]
 }>
 
-export type TableRange = Readonly<{ table: string; first: number; last: number }>
+/** A table: its version and its rows before the history, and its version after it. */
+export type TableRange = Readonly<{
+  table: string
+  first: number
+  last: number
+  rows?: readonly FeedRow[]
+}>
 
 export type History = Readonly<{
   operations: readonly Operation[]
   feeds: readonly FeedChange[]
-  /** The tables, and their versions before the history and after it. */
   tables: readonly TableRange[]
   /** The sum of all amounts, which no operation changes. */
   sum: number

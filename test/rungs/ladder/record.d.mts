@@ -1,9 +1,12 @@
+import type { PairCounts } from '../../support/pairs.js'
+
 type Line = Readonly<{
   suite: string
   skipped?: string
   runs?: number
   seed?: number
   violations?: number
+  pairs?: PairCounts
 }>
 
 type Suite = Readonly<{
@@ -11,6 +14,7 @@ type Suite = Readonly<{
   violations: number
   seeds: readonly number[]
   skipped?: string
+  pairs?: PairCounts
 }>
 
 export type TortureRecord = Readonly<{
@@ -22,6 +26,8 @@ export type TortureRecord = Readonly<{
 }>
 
 export function readRecord(): Promise<TortureRecord>
+
+export function rarePairs(suites: Readonly<Record<string, Suite>>): readonly string[]
 
 export function addLine(suites: Record<string, Suite>, line: Line): void
 

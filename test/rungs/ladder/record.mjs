@@ -19,7 +19,7 @@ function git(...args) {
   return stdout.trim()
 }
 
-/** Adds one run of a rung: what it reported, and the seconds that all of it took. */
+/** Adds one run of a rung: what it reported, and the seconds that all of it took. @returns what ran on this commit. */
 export async function addToRecord(reports, seconds) {
   const commit = git('rev-parse', '--short=12', 'HEAD')
   const record = await readRecord()
@@ -30,6 +30,7 @@ export async function addToRecord(reports, seconds) {
   entry.seconds = Math.round(entry.seconds + seconds)
   for (const line of reports) addLine(entry.suites, line)
   await writeFile(FILE, `${JSON.stringify(record, null, 1)}\n`)
+  return entry.suites
 }
 
 /** A part of a suite's name with a number is a figure of the run. */
@@ -39,7 +40,7 @@ const nameOf = (suite) => {
 }
 
 /** Adds what one run of a suite reported to what earlier runs on the same commit did. */
-export function addLine(suites, { suite, skipped, runs, seed, violations }) {
+export function addLine(suites, { suite, skipped, runs, seed, violations, pairs }) {
   const key = nameOf(suite)
   const before = suites[key] ?? { runs: 0, violations: 0, seeds: [] }
   if (skipped !== undefined) {
@@ -52,7 +53,41 @@ export function addLine(suites, { suite, skipped, runs, seed, violations }) {
     runs: before.runs + runs,
     violations: before.violations + violations,
     seeds: [...before.seeds, seed],
+    ...(pairs && { pairs: addedPairs(before.pairs, pairs) }),
   }
+}
+
+/** `add 3, merge 0` */
+function parsePairs(text) {
+  const parts = text === undefined ? [] : text.split(', ')
+  return new Map(parts.map((part) => [part.replace(/ \d+$/, ''), Number(/\d+$/.exec(part)?.[0])]))
+}
+
+function addedPairs(before = {}, more) {
+  const lines = Object.entries(more).map(([name, text]) => {
+    const counts = parsePairs(before[name])
+    for (const [other, count] of parsePairs(text))
+      counts.set(other, (counts.get(other) ?? 0) + count)
+    return [name, [...counts].map(([other, count]) => `${other} ${count}`).join(', ')]
+  })
+  return Object.fromEntries(lines)
+}
+
+/** Met less often, a pair is told. */
+const PAIR_MET_MIN = 1_000
+
+/** The pairs that were rarely under way together on one commit, the rarest first: `T3 races: add × merge 0`. */
+export function rarePairs(suites) {
+  const all = Object.entries(suites).flatMap(([suite, { pairs = {} }]) => {
+    return Object.entries(pairs).flatMap(([name, text]) => {
+      const rare = [...parsePairs(text)].filter(([, count]) => count < PAIR_MET_MIN)
+      return rare.map(([other, count]) => ({
+        count,
+        line: `${suite}: ${name} × ${other} ${count}`,
+      }))
+    })
+  })
+  return all.sort((left, right) => left.count - right.count).map(({ line }) => line)
 }
 
 /**

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { readText } from '../../support/project.js'
-import { addLine, readRecord, type TortureRecord, wrongRecord } from './record.mjs'
+import { addLine, rarePairs, readRecord, type TortureRecord, wrongRecord } from './record.mjs'
 
 const SUITES = JSON.parse(readText('test/rungs/ladder/suites.json')) as readonly { id: string }[]
 
@@ -32,6 +32,18 @@ test('runs of a suite add up; figures in its name are of one run', () => {
     'T7 power cut': { runs: 7, violations: 1, seeds: [7, 8] },
     'T8 power cut, ext4': { runs: 0, violations: 0, seeds: [], skipped: 'it needs root' },
   })
+})
+
+test('pairs of several runs add up, and those that rarely met are told', () => {
+  const found = {}
+  const line = { suite: 'T3 races', runs: 3, seed: 7, violations: 0 }
+  addLine(found, { ...line, pairs: { add: 'add 3, read row 999', 'read row': 'read row 0' } })
+  addLine(found, { ...line, pairs: { add: 'add 4, read row 1', 'read row': 'read row 0' } })
+
+  expect(found).toMatchObject({
+    'T3 races': { pairs: { add: 'add 7, read row 1000', 'read row': 'read row 0' } },
+  })
+  expect(rarePairs(found)).toEqual(['T3 races: read row × read row 0', 'T3 races: add × add 7'])
 })
 
 test('a package is published with a torture of its own code, or of at most 14 days before', () => {

@@ -18,7 +18,7 @@ import type { KvStore } from '../../../src/ports.js'
 import { type TestClock, testClock } from '../../conformance/test-clock.js'
 import { damageOf } from '../../support/damage.js'
 import { expectEqual, Mismatch, show } from '../model/operation.js'
-import { GRACE_MS, openPlaces } from './race.js'
+import { type Begin, GRACE_MS, openPlaces } from './race.js'
 import {
   bindWriter,
   byKey,
@@ -81,7 +81,11 @@ const STILL = 0
 const STASHED = 5
 
 /** @throws {Mismatch} if an operation has seen the background, or what it changed is there in part. */
-export async function runBackgroundRace(race: BackgroundRace, scheduler: Scheduler): Promise<void> {
+export async function runBackgroundRace(
+  race: BackgroundRace,
+  scheduler: Scheduler,
+  begin: Begin,
+): Promise<void> {
   let turn: Turn = (_, step) => step()
   const clock = testClock()
   const ports = {
@@ -111,11 +115,15 @@ export async function runBackgroundRace(race: BackgroundRace, scheduler: Schedul
     running.push(async () => write(placeAt(at)).then(() => ({ what })))
   }
   turn = turnsOf(scheduler)
-  const all = Promise.all(running.map((run) => run()))
+  const all = Promise.all(
+    running.map(async (run, i) => run().finally(begin(race.operations[i]?.what ?? ''))),
+  )
   const background = race.background.map(async ({ at, what, after }) => {
     for (let n = 0; n < after; n++) await turn('wait', async () => undefined)
+    const end = begin(what)
     if (what === 'time') clock.pass(HISTORY_MS)
     else await placeAt(at).store.maintain()
+    end()
   })
   const ran = await scheduler.waitFor(all)
   await scheduler.waitFor(Promise.all(background))

@@ -6,6 +6,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { endHangs } from '../../support/hang-watch.js'
 import { recordedSeeds, report, sizeOf, suiteSeed } from '../../support/ladder.js'
+import { Pairs } from '../../support/pairs.js'
+import { anySwarm } from '../../support/swarm.js'
 import { type BackgroundRace, type LongOperation, runBackgroundRace } from './background-race.js'
 import { type DeletionRace, type NewThing, runDeletionRace } from './deletion-race.js'
 import { type EnsureRace, runEnsureRace } from './ensure-race.js'
@@ -78,11 +80,19 @@ const SETTLED: Kind = { whats: BESIDE_SETTLE, keys: [null], settles: true }
 const KEYED: Kind = { whats: OF_KEYS, keys: ['v', 'v', null] }
 const NUMBERED: Kind = { whats: OF_NUMBERS, keys: ['n'] }
 
-const ALL_KINDS = [PLAIN, READ, KEYED, STAGED, SETTLED, NUMBERED]
+/** Everything beside everything, but for what only a key of numbers has. */
+const MIXED_WHATS = [...ANY, ...OF_READS, ...BESIDE_SETTLE, ...OF_KEYS]
+const MIXED: Kind = { whats: MIXED_WHATS, keys: [null, 'v'] }
+const MIXED_SETTLED: Kind = { whats: MIXED_WHATS, keys: [null], settles: true }
+
+const ALL_KINDS = [PLAIN, READ, KEYED, STAGED, SETTLED, NUMBERED, MIXED, MIXED, MIXED_SETTLED]
 
 function anyRace(checks: boolean, { whats, keys, settles = false }: Kind): fc.Arbitrary<Race> {
+  const specs = anySwarm(whats).chain((used) =>
+    fc.array(anySpecOf(used), { minLength: 2, maxLength: 6, size: 'max' }),
+  )
   return fc.record({
-    specs: fc.array(anySpecOf(whats), { minLength: 2, maxLength: 6, size: 'max' }),
+    specs,
     key: fc.constantFrom(...keys),
     options: fc.record({
       inlineRowsMax: fc.constantFrom(0, 1_000),
@@ -99,10 +109,15 @@ const anyPast: fc.Arbitrary<KeyPast> = fc.record({
   transacts: fc.constantFrom(false, false, true),
 })
 
+/** What was under way together in the races of this file. */
+const racePairs = new Pairs([...MIXED_WHATS, 'retype'])
+
 async function race(numRuns: number, seed: number, checks: boolean, kinds: readonly Kind[]) {
   const races = fc.oneof(...kinds.map((kind) => anyRace(checks, kind)))
   // What is drawn last changes none of the others.
-  const property = fc.asyncProperty(races, fc.scheduler(), anyPast, runRace)
+  const property = fc.asyncProperty(races, fc.scheduler(), anyPast, (one, scheduler, past) =>
+    runRace(one, scheduler, past, racePairs.run()),
+  )
   return fc.check(property, { numRuns, seed, endOnFailure: true, plugins: [endHangs(seed)] })
 }
 
@@ -115,7 +130,8 @@ test('operations at once are those of some order', { timeout: 3_600_000 }, async
   }
   const done = await race(runs, seed, true, ALL_KINDS)
   const seconds = (performance.now() - startedAt) / 1_000
-  report({ suite: 'T3 races', seed, runs, seconds, violations: done.failed ? 1 : 0 })
+  const violations = done.failed ? 1 : 0
+  report({ suite: 'T3 races', seed, runs, seconds, violations, pairs: racePairs.counts() })
 
   expect(done.failed ? fc.defaultReportMessage(done) : '').toBe('')
 })
@@ -255,11 +271,15 @@ const LONG: readonly LongOperation['what'][] = [
   ...(['merge', 'delete where', 'update', 'add stash', 'give key', 'job', 'overwrite'] as const),
 ]
 
-const anyBackgroundRace: fc.Arbitrary<BackgroundRace> = fc.record({
-  operations: fc.array(
+const BACKGROUND = ['garbageCollection', 'time'] as const
+
+const backgroundPairs = new Pairs(LONG, BACKGROUND)
+
+const anyLongOperations = anySwarm(LONG).chain((used) =>
+  fc.array(
     fc.record({
       at: fc.constantFrom(0, 1),
-      what: fc.constantFrom(...LONG),
+      what: fc.constantFrom(...used),
       steps: fc.array(fc.constantFrom('add', 'add', 'take', 'update', 'delete', 'read', 'scan'), {
         minLength: 1,
         maxLength: 5,
@@ -268,6 +288,10 @@ const anyBackgroundRace: fc.Arbitrary<BackgroundRace> = fc.record({
     }),
     { minLength: 1, maxLength: 4, size: 'max' },
   ),
+)
+
+const anyBackgroundRace: fc.Arbitrary<BackgroundRace> = fc.record({
+  operations: anyLongOperations,
   background: fc.array(
     fc.record({
       at: fc.constantFrom(0, 1),
@@ -286,11 +310,14 @@ test('no long operation sees the background, and none is disturbed by it', {
 }, async () => {
   const [runs, seed] = [sizeOf({ push: 10, deep: 10_000 }), suiteSeed()]
   const startedAt = performance.now()
-  const property = fc.asyncProperty(anyBackgroundRace, fc.scheduler(), runBackgroundRace)
+  const property = fc.asyncProperty(anyBackgroundRace, fc.scheduler(), (one, scheduler) =>
+    runBackgroundRace(one, scheduler, backgroundPairs.run()),
+  )
   const plugins = [endHangs(seed)]
   const done = await fc.check(property, { numRuns: runs, seed, endOnFailure: true, plugins })
   const seconds = (performance.now() - startedAt) / 1_000
-  report({ suite: 'T3 background', seed, runs, seconds, violations: done.failed ? 1 : 0 })
+  const [violations, pairs] = [done.failed ? 1 : 0, backgroundPairs.counts()]
+  report({ suite: 'T3 background', seed, runs, seconds, violations, pairs })
 
   expect(done.failed ? `${done.errorInstance}\n${fc.defaultReportMessage(done)}` : '').toBe('')
 })

@@ -80,6 +80,9 @@ export type KeyPast = Readonly<{
 
 const NO_PAST: KeyPast = { before: 'nothing', doubles: false, transacts: false }
 
+/** Tells that something begins. @returns a function that tells that it has ended. */
+export type Begin = (name: string) => () => void
+
 export const GRACE_MS = 60_000
 
 export const NO_DISK = { isOfDisk: () => false }
@@ -91,7 +94,8 @@ const TWIN = 'twin'
 export async function runRace(
   race: Race,
   scheduler: Scheduler,
-  given: KeyPast = NO_PAST,
+  given: KeyPast,
+  begin: Begin,
 ): Promise<void> {
   const past = race.key === 'v' ? given : NO_PAST
   const oracle = new Oracle()
@@ -114,11 +118,15 @@ export async function runRace(
       })
     : null
   turn = turnsOf(scheduler)
-  const running = operations.map((operation, i) => {
-    return outcomeOf(operation, places[race.specs[i]?.at ?? 0] ?? first)
+  const endSettling = settling === null ? undefined : begin('recompression')
+  const running = operations.map(async (operation, i) => {
+    const { at = 0, what = 'read' } = race.specs[i] ?? {}
+    const end = begin(what)
+    return outcomeOf(operation, places[at] ?? first).finally(end)
   })
   const outcomes = await scheduler.waitFor(Promise.all(running))
   await scheduler.waitFor(settling?.ended ?? Promise.resolve())
+  endSettling?.()
   turn = (_, step) => step()
   settle(table, operations, outcomes)
   await checkTable(table, places)

@@ -1,4 +1,4 @@
-// Long work on a busy table: a stash is added while updates go to the same table on a fixed schedule.
+// Long work on a busy table: a stash is added while updates change the same table on a fixed schedule.
 import { judge, median, printTable } from './report.mjs'
 import { putChunks, serveStore, startClient } from './served-store.mjs'
 import { makeChunks } from './workloads.mjs'
@@ -9,7 +9,7 @@ const UPDATES_PER_SECOND = 500
 const TRIES = 5
 const OPTIONS = { maintenance: { garbageCollectionIntervalMs: 0 } }
 
-/** The two ways to use the stash: linked as it is, and with every chunk rewritten first. */
+/** Two ways to use the stash: link its chunks unchanged, or rewrite every chunk first. */
 const WAYS = ['link', 'rewrite']
 
 export async function measureBusy(directory, { seed, rows }) {
@@ -39,12 +39,12 @@ async function fill(stash, chunks, count) {
   return stash
 }
 
-/** A chunk whose last row has a cell that does not fit. */
+/** A chunk with a cell in its last row that does not fit. */
 function withMisfit(chunk) {
   return Buffer.concat([chunk.subarray(0, chunk.length - 2), Buffer.from(',"odd":1}]')])
 }
 
-/** Adds the stash to a new table repeatedly, while updates go there at a given rate. */
+/** Adds the stash to a new table repeatedly, while updates arrive at a given rate. */
 async function timeAdds({ team, ...served }, stash, chunks, tries, perSecond) {
   const { tableId, rowIds } = await team.createTable({
     name: 'busy',
@@ -83,7 +83,7 @@ const innerText = (chunk) => chunk.subarray(1, chunk.length - 1).toString()
 
 const sleepUntilSteady = () => new Promise((resolve) => setTimeout(resolve, 1_000))
 
-/** No update is lost: each row has the value of its last one that was acknowledged. */
+/** No update is lost: each row has the value of its last acknowledged update. */
 async function checkLastValues(table, values) {
   for (const [rowId, value] of Object.entries(values)) {
     const { row } = await table.get(rowId)

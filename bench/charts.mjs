@@ -1,4 +1,4 @@
-// Pictures of results: bars beside each other, or lines over the size of a table. Drawn by Vega as SVG.
+// Charts of results: bars, or lines over the size of a table. Vega draws them as SVG.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -8,7 +8,7 @@ const HEIGHT = 300
 const BAR_HEIGHT = 18
 const GROUP_GAP = 8
 
-/** Room at the right for the figure of the longest bar. */
+/** Room at the right for the text of the longest bar. */
 const TEXT_SHARE = 1.3
 
 const OWN_COLOR = '#1f6feb'
@@ -19,9 +19,9 @@ const FONT = 'Helvetica, Arial, sans-serif'
 /**
  * Draws bars and writes them to `results/NAME.svg`. Without bars nothing is written.
  *
- * @param chart.bars each with a `label`, a `value`, the `text` that stands beside it, and `own` for ours;
- *   bars of the same label stand together
- * @param chart.log whether lengths are logarithms, which the axis then says
+ * @param chart.bars each with a `label`, a `value`, a `text` beside the bar, and `own` for rowstash; bars with the same
+ * label are grouped
+ * @param chart.log whether the axis is logarithmic, which its title then states
  */
 export async function drawBars(name, { title, subtitle, axis, log, bars }) {
   if (bars.length === 0) return

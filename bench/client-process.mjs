@@ -1,19 +1,19 @@
-// A client process: does one task against a server, and reports the result to its parent.
-// Its settings come as one JSON argument; `task` names what to do.
+// A client process: runs one task against a server, and reports the result to its parent. Its settings are one JSON
+// argument, in which `task` names the task.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient, repeat } from './http-client.mjs'
 
 const settings = JSON.parse(process.argv[2])
 const TASKS = { smallWrites, steadyUpdates, rewrite }
 
-/** Single adds and updates of rows, in turn, by several clients at once. */
+/** Adds and updates single rows alternately, by several clients at once. */
 async function smallWrites({ tableId, rowIds, newRows, operations, clients }) {
   const client = createClient({ ...settings, sockets: clients })
   const path = `/tables/${tableId}/rows`
   const known = [...rowIds]
   const values = {}
   const times = { add: [], update: [] }
-  const busy = new Set() // Of two updates of one row at once, either may be the last.
+  const busy = new Set() // Of two concurrent updates of a row, either may be the last.
   const startMs = performance.now()
   await repeat(2 * operations, clients, async (index) => {
     const beganMs = performance.now()
@@ -37,7 +37,7 @@ async function smallWrites({ tableId, rowIds, newRows, operations, clients }) {
   return { seconds: (performance.now() - startMs) / 1000, values, times }
 }
 
-/** Updates on a fixed schedule, until the parent says `stop`. */
+/** Updates on a fixed schedule, until the parent sends `stop`. */
 async function steadyUpdates({ tableId, rowIds, perSecond }) {
   const client = createClient({ ...settings, sockets: 64 })
   let stopped = false
@@ -72,7 +72,7 @@ async function steadyUpdates({ tableId, rowIds, perSecond }) {
   return { seconds: (performance.now() - startMs) / 1000, sent: count, values, refused, times }
 }
 
-/** The recipe of clients: read all rows, change each, stash them, overwrite if nothing has changed. */
+/** The clients' recipe: read all rows, change each, stash them, overwrite if nothing has changed. */
 async function rewrite({ tableId, times, betweenEach, expected }) {
   const client = createClient({ ...settings, sockets: 8 })
   let ids = null
@@ -110,7 +110,7 @@ async function rewrite({ tableId, times, betweenEach, expected }) {
   return { rounds, rowsAtEnd: last.ids.length }
 }
 
-/** Every page, changed and put into a stash as it comes. The `visits` of every row name the round. */
+/** Reads every page, changes it and puts it into a stash at once. The `visits` of every row name the round. */
 async function readAndStash(client, tableId, round) {
   const ids = []
   const puts = new Set()
@@ -140,7 +140,7 @@ async function readAndStash(client, tableId, round) {
   return { ids, etag }
 }
 
-/** Patches some rows and deletes others, spread over the table. @returns the IDs of the rows that are left. */
+/** Patches some rows and deletes others, spread over the table. @returns the IDs of the remaining rows */
 async function patchAndDelete(client, tableId, ids, count) {
   const stride = Math.floor(ids.length / (2 * count))
   const deleted = new Set()

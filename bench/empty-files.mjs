@@ -2,9 +2,8 @@ import { readdir, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**
- * Gives back the space of all files in a folder, if it is there, and leaves them in it without a byte. ext4 does not
- * use the place of a deleted file again for minutes, and looks at each such place when it makes a new one: the
- * next run would pay for every file that the runs before it had made.
+ * Empties all files of a folder, if it exists, without deleting them. ext4 does not reuse the place of a deleted file
+ * for minutes, and searches all such places to create a file: the next run would pay for every file of earlier runs.
  */
 export async function emptyFiles(folder) {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(

@@ -1,4 +1,4 @@
-// One export or import of DuckDB, in a process of its own: its settings come as one JSON argument. It prints the number of
+// One export or import of DuckDB, in a separate process. Its settings are one JSON argument. It prints the number of
 // rows, or the definition of the table.
 import { DuckDBInstance } from '@duckdb/node-api'
 import { DATA_SETS } from './peers/data-sets.mjs'

@@ -1,6 +1,6 @@
-// The engines of the bench `export`, as the commands that their users run.
+// The engines of the bench `export`, by the commands that their users run.
 //
-// Invariant: an engine imports into a new store whose columns it is told, as in the store that it exported.
+// Invariant: an engine imports into a new store with the column definitions of the exported one.
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { DATA_SETS } from './peers/data-sets.mjs'
@@ -8,7 +8,7 @@ import { DATA_SETS } from './peers/data-sets.mjs'
 const CLI = fileURLToPath(new URL('./dist/cli.js', import.meta.url))
 const DUCKDB = fileURLToPath(new URL('export-duckdb.mjs', import.meta.url))
 
-/** As the extensions of their files; the commands of rowstash know them all. */
+/** By the extensions of their files. The commands of rowstash support all of them. */
 export const FORMATS = [
   'csv',
   'tsv',
@@ -20,7 +20,7 @@ export const FORMATS = [
   'ndjson.zst',
 ]
 
-/** The engine that the rules are about. */
+/** The engine that the rules judge. */
 export const OURS = 'rowstash'
 
 const nodeCommand = (...args) => ({ program: process.execPath, args })
@@ -30,12 +30,12 @@ const rowstashCommand = (name, directory, ...args) =>
 
 const rowstash = {
   formats: FORMATS,
-  /** What no export writes: the bench compresses the file of another format. */
+  /** No export writes this format: the bench compresses a file of another one. */
   packedFrom: { 'ndjson.zst': 'ndjson' },
   fill: (store, path) => rowstashCommand('import', store, path),
   export: (store, path) => rowstashCommand('export', store, path),
   import: (store, path, { format, schemaPath }) => {
-    // A file of Parquet has the schema of its table.
+    // A Parquet file contains the schema of its table.
     const schema = format === 'parquet' ? [] : ['--schema', schemaPath]
     return rowstashCommand('import', store, path, ...schema)
   },

@@ -1,5 +1,5 @@
-// A table exported to a file, and the file imported again, in each format of the commands: whether the table is equal, how
-// fast it is and how much memory it takes, beside DuckDB and sqlite-utils. Each step is a process of its own.
+// Exports a table to a file and imports the file again, in each format of the commands: whether the table is equal, the
+// time and the memory, compared with DuckDB and sqlite-utils. Each step runs in a separate process.
 import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises'
@@ -13,15 +13,15 @@ import { DATA_SETS, ROWS_PER_CHUNK } from './peers/data-sets.mjs'
 import { judge, median, printTable } from './report.mjs'
 import { runWatched } from './watched-command.mjs'
 
-/** Of each process of ours, in megabytes. */
+/** Most memory of each rowstash process, in megabytes. */
 const MEMORY_MAX = 250
 
 const MEGABYTE = 1e6
 
 /**
- * @param settings.rounds - Runs of every format of every engine. After the first, tables are not compared again.
- * @param settings.engines - Only these; undefined: all.
- * @param settings.onRun - Gets how far the measurement has come, and what it has found.
+ * @param settings.rounds - Runs of every format of every engine. Only the first round compares tables.
+ * @param settings.engines - The engines to measure; undefined: all.
+ * @param settings.onRun - Receives the progress and the results so far.
  */
 export async function measureExport(directory, { rows, rounds, seed, engines, onRun }) {
   installPeers()
@@ -54,7 +54,7 @@ function isPossible(format) {
   return isKnown
 }
 
-/** Writes a file of NDJSON with the rows of README.md; the chunks are repeated. */
+/** Writes an NDJSON file with the rows of README.md; the chunks repeat. */
 async function writeRows(path, rows, seed) {
   const chunks = DATA_SETS.standard.makeChunks(seed).map((chunk) => {
     return JSON.parse(chunk.toString()).map((row) => `${JSON.stringify(row)}\n`)
@@ -67,7 +67,7 @@ async function writeRows(path, rows, seed) {
   await pipeline(Readable.from(texts()), createWriteStream(path))
 }
 
-/** A store of the engine with all rows, and what is known of it. */
+/** A store of the engine with all rows, its size, and how it was filled. */
 async function openEngine({ directory, name, source, rows }) {
   const engine = ENGINES[name]
   const folder = join(directory, name)
@@ -82,13 +82,13 @@ async function openEngine({ directory, name, source, rows }) {
   return { name, folder, store, rows, schemaPath, schema, digest }
 }
 
-/** What an engine says of the rows; sqlite-utils says nothing. */
+/** Checks the number of rows that an engine reports; sqlite-utils reports none. */
 function checkRows(engine, run, rows) {
   const found = engine.rowsOf?.(run) ?? rows
   if (found !== rows) throw new Error(`${found} rows were read or written, not ${rows}`)
 }
 
-/** SHA-256 of the rows of a store, as the engine exports them as NDJSON. */
+/** SHA-256 of the rows of a store, from the engine's NDJSON export. */
 async function digestOf(engine, store, folder) {
   const path = join(folder, 'digest.ndjson')
   await runWatched(engine.export(store, path, 'ndjson'))
@@ -98,7 +98,7 @@ async function digestOf(engine, store, folder) {
   return hash.digest('hex')
 }
 
-/** An export, and an import of its file into a new store. */
+/** Exports, and imports the file into a new store. */
 async function measureFormat(
   { name, folder, store, rows, schemaPath, ...table },
   format,
@@ -136,12 +136,12 @@ function usageOf({ seconds, cpuSeconds, peakBytes }) {
   return { seconds, cpuSeconds, peakMegabytes }
 }
 
-/** undefined: it was not measured, as there is no /proc. */
+/** undefined: not measured, because there is no /proc. */
 function medianOf(values) {
   return values.includes(undefined) ? undefined : median(values)
 }
 
-/** Medians of the rounds of each format of each engine. */
+/** Medians over the rounds, for each format of each engine. */
 function summarize(runs) {
   const groups = new Map()
   for (const run of runs) {
@@ -190,7 +190,7 @@ export function printExport({ rows, results }) {
   )
 }
 
-/** Every format gives an equal table again, and the memory of our commands does not depend on the rows. */
+/** Every format restores an equal table, and the memory of our commands does not depend on the rows. */
 export function exportRules({ results }) {
   const ours = results.filter(({ engine }) => engine === OURS)
   const unequal = ours.filter(({ isEqual }) => !isEqual).length
@@ -198,7 +198,7 @@ export function exportRules({ results }) {
   for (const { format, ...steps } of ours) {
     for (const step of ['export', 'import']) {
       const peak = steps[step]?.peakMegabytes
-      if (peak === undefined) continue // Not measured, or there is no /proc.
+      if (peak === undefined) continue // not measured, or no /proc
       rules.push(judge(`memory, ${step} of ${format}`, peak, MEMORY_MAX, 'MB'))
     }
   }

@@ -1,5 +1,5 @@
-// One large file: what storing it does to the server's memory, and how fast that is beside a plain copy
-// and beside a tus server. Every way gets the same bytes, in turn, over HTTP where it is a server.
+// One large file: the server's memory while it is stored, and the speed compared with a plain copy and with a tus
+// server. Every way gets the same bytes in turn, servers over HTTP.
 import { createHash, randomBytes } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdir, open, rm, stat } from 'node:fs/promises'
@@ -41,7 +41,7 @@ export async function measureFiles(directory, { bytes }) {
   return { bytes, runs }
 }
 
-/** Bytes that no disk compresses, repeated from one block. */
+/** Writes incompressible bytes, repeated from one block. */
 async function writeSource(path, bytes) {
   const block = randomBytes(8 * READ_BYTES)
   const hash = createHash('sha256')
@@ -107,7 +107,7 @@ async function tusWay(source, place, { bytes }) {
   }
 }
 
-/** Runs an upload while the server's memory is looked at; what it gives back checks the file. */
+/** Runs an upload while the server's memory is sampled. The upload returns a check of the file. */
 async function watched(server, upload) {
   const idle = sampleMemory(server.pid, SAMPLE_MS)
   await sleep(IDLE_MS)
@@ -123,7 +123,7 @@ async function watched(server, upload) {
 
 const sized = (bytes, headers) => ({ ...headers, 'content-length': String(bytes) })
 
-/** Sends a text, a file by its path, or nothing; the answer's JSON body, and its Location. */
+/** Sends a text, a file by its path, or nothing. @returns the JSON body and the Location of the answer */
 function send(url, method, headers, content) {
   return new Promise((resolve, reject) => {
     const sent = request(url, { method, headers }, (response) => {

@@ -6,18 +6,18 @@ import { makeChunks } from './workloads.mjs'
 const CHUNK_COUNTS = [100, 1_000, 8_000]
 const ROWS_PER_CHUNK = 1_000
 
-/** Creates before the timed ones: the first of a process run code that is not compiled yet, in new memory. */
+/** Untimed creates before the timed ones: the first of a process run uncompiled code in new memory. */
 const WARM_UP_TRIES = 15
 const TRIES = 25
 
 const PUTS_AT_ONCE = 8
 
-/** Chunks that are really different; the stash repeats them. */
+/** Distinct chunks; the stash repeats them. */
 const DISTINCT_CHUNKS = 16
 
 /**
- * @param settings.chunkRows fewer rows a chunk, where it is chunks that matter
- * @param settings.open another store than that of the directory
+ * @param settings.chunkRows fewer rows per chunk, where only chunks matter
+ * @param settings.open opens another store than the directory
  */
 export async function measureFinalize(
   directory,

@@ -1,4 +1,4 @@
-// Finding rows by a condition: rowstash without and with value filters, a scan with a filter in JavaScript, and peers.
+// Finding rows by a condition: rowstash with and without value filters, a scan with a filter in JavaScript, and peers.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openDirectory } from './dist/node.js'
@@ -8,19 +8,19 @@ import { makeChunks } from './workloads.mjs'
 
 const CHUNK_ROWS = 50_000
 
-/** Rows that share a value of the column `batch`. */
+/** Rows per value of the column `batch`. */
 const BATCH_ROWS = 1_000
 
 const REPEATS = 5
 
-/** Look-ups by key of each kind, and how many keys are looked up again and again. */
+/** Look-ups by key of each kind, and the number of keys that are looked up repeatedly. */
 const LOOKUPS = 20_000
 const HOT_KEYS = 1_000
 
-/** Prime to every number of rows that is measured: keys that do not repeat are in steps of it. */
+/** Coprime to every measured number of rows: steps of it give keys that do not repeat. */
 const KEY_STEP = 7_368_787
 
-/** The rows of README.md, each with a key of its own, a batch and a number, both in the order of the rows. */
+/** The rows of README.md, each with a key, a batch and a number. Batch and number ascend with the rows. */
 function chunkOf(seed, serial, rows) {
   const [text] = makeChunks({ seed: seed + serial, count: 1, rows })
   const made = JSON.parse(text.toString()).map((row, index) => {
@@ -142,7 +142,7 @@ async function measureRowstash(directory, paths, queries, valueFilters) {
   return results
 }
 
-/** A table with a key: rows by it, and what the key costs when the table is made and when as many rows are added. */
+/** A table with a key: reads of rows by it, and its cost when the table is created and when as many rows are added. */
 async function measureKeys(directory, paths, rows) {
   const store = await openDirectory(directory)
   const { readFileSync } = await import('node:fs')
@@ -179,7 +179,7 @@ async function cpuMsOf(call) {
   return { value, ms: (user + system) / 1_000 }
 }
 
-/** Microseconds of CPU of a look-up: of the same keys again and again, and of keys that do not repeat. */
+/** Microseconds of CPU per look-up: of repeated keys, and of keys that do not repeat. */
 async function measureLookups(get, rows) {
   const kinds = {
     hotUs: (at) => keyOf((at % Math.min(rows, HOT_KEYS)) * Math.floor(rows / HOT_KEYS)),
@@ -202,7 +202,7 @@ async function measureLookups(get, rows) {
   return found
 }
 
-/** Time and rows of each query, the bytes of segments that it read, and the segments that it skipped. */
+/** Time and rows of each query, the bytes of segments read, and the segments skipped. */
 async function measured(queries, run, read = () => ({}), repeats = REPEATS) {
   const runs = []
   for (const query of queries) {
@@ -307,7 +307,10 @@ export function printFind({ rows, queries, engines, keys }) {
   }
 }
 
-/** At least five times as fast as a scan with a filter; every engine finds the same rows; a key is near an index. */
+/**
+ * At least five times as fast as a scan with a filter; every engine finds the same rows; a key is about as fast as an
+ * index.
+ */
 export function findRules({ engines, queries, keys: [ours, sqlite] }) {
   const [plain, scan] = engines
   const rules = queries.map((query, at) => {

@@ -1,4 +1,4 @@
-// Groups of rows without an index: counts, sums and greatest values of one scan; and peers.
+// Groups of rows without an index: counts, sums and maxima in one scan; and peers.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openDirectory } from './dist/node.js'
@@ -37,7 +37,7 @@ export async function measureGroups(directory, { rows, seed }) {
     opened.push(await open(directory, chunks))
   }
   const engines = opened.map(({ name }) => ({ name, runs: QUERIES.map(() => []) }))
-  // In turns, so that the other load of the machine meets all of them.
+  // Queries alternate, so that other load of the machine affects all of them.
   for (const [at, query] of QUERIES.entries()) {
     for (let repeat = 0; repeat < REPEATS; repeat++) {
       for (const [index, { read }] of opened.entries()) {
@@ -129,7 +129,7 @@ export function printGroups({ rows, queries, engines }) {
   )
 }
 
-/** Groups take two thirds of SQLite's CPU; every engine has the same counts. */
+/** Groups take at most two thirds of SQLite's CPU; every engine has the same counts. */
 export function groupsRules({ queries, engines }) {
   const [ours, sqlite] = engines
   const rules = queries.map((query, at) => {

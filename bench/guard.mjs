@@ -1,16 +1,16 @@
-// Has anything become slower? Compares the ratios of a short run with those of a stored baseline.
+// Detects slowdowns: compares the ratios of a short run with those of a stored baseline.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { printTable } from './report.mjs'
 
 const RESULTS = join(import.meta.dirname, 'results')
 
-/** Spread of ratios within one run; a smaller difference says nothing. */
+/** The spread of ratios within one run. A smaller difference is noise. */
 const SHARE_MAX = 0.2
 
 /**
- * Ratios move with the number of rows, the data and the version of Node, so only a baseline of the same ones serves.
- * @returns the newest stored baseline, or undefined
+ * Ratios depend on the number of rows, the data and the version of Node, so only a baseline with the same ones serves.
+ * @returns the newest such baseline, or undefined
  */
 export function newestBaseline({ data, rows }) {
   const names = readdirSync(RESULTS).filter((name) => /^baseline-\d.*\.json$/.test(name))
@@ -35,8 +35,8 @@ const readStored = (name) => ({
 const majorOf = (version) => version.split('.')[0]
 
 /**
- * Only ratios are compared: milliseconds and megabytes are the machine's as well. `change` is above 1 for what
- * got better, also where less is better.
+ * Compares only ratios: milliseconds and megabytes depend on the machine too. `change` is above 1 for an improvement,
+ * also where less is better.
  */
 export function compareTargets(stored, fresh) {
   return fresh.targets

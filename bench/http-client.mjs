@@ -1,10 +1,10 @@
-// Shared by the client processes of the bench: a keep-alive HTTP client of the contract.
+// A keep-alive HTTP client of the contract, for the bench's client processes.
 import { Agent, request } from 'node:http'
 
 export function createClient({ url, key, sockets }) {
   const agent = new Agent({ keepAlive: true, maxSockets: sockets })
 
-  /** Sends a request; the answer's body is parsed when there is one. */
+  /** Sends a request, and parses the body of the answer, if there is one. */
   function send(method, path, body, headers = {}) {
     return new Promise((resolve, reject) => {
       const bytes = body === undefined ? undefined : Buffer.from(body)
@@ -28,7 +28,7 @@ export function createClient({ url, key, sockets }) {
     })
   }
 
-  /** As `send`, for an answer that must be a success. */
+  /** Sends a request that must succeed. */
   async function expectOk(method, path, body, headers) {
     const answer = await send(method, path, body, headers)
     if (answer.status < 300) return answer
@@ -40,7 +40,7 @@ export function createClient({ url, key, sockets }) {
   return { send, expectOk, close: () => agent.destroy() }
 }
 
-/** Runs `work` a number of times, several at once. */
+/** Runs `work` `times` times, `atOnce` at a time. */
 export async function repeat(times, atOnce, work) {
   let next = 0
   const inTurn = async () => {

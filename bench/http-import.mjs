@@ -1,4 +1,4 @@
-// An import over HTTP beside a server that only parses the same PUTs, in turn.
+// An import over HTTP, alternating with a server that only parses the same PUTs.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// A server process for imports over HTTP: rowstash, or one that parses the bodies and does nothing else.
-// It says where it listens as a message, and answers `begin` and `end` with what the import did to it.
+// A server process for imports over HTTP: rowstash, or a server that only parses the bodies. It sends its URL in a
+// message, and answers `begin` and `end` with measurements of the import.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { watchLoop } from './loop-delay.mjs'
@@ -13,7 +13,7 @@ async function startRowstash() {
   return serveStore(directory)
 }
 
-/** As fast as Node parses what is put: every body becomes objects, which are dropped. */
+/** Node's fastest parsing: every body becomes objects, which are dropped. */
 async function startParser() {
   const server = createServer((request, response) => {
     const pieces = []

@@ -1,4 +1,4 @@
-// An import over HTTP: what it does to the server's memory, and how fast it is.
+// An import over HTTP: its speed, and the server's memory.
 import { fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -56,7 +56,7 @@ function memoryOf({ idleBytes, putSamples, createSamples }) {
   }
 }
 
-/** @param options.chunkFolder where the chunks are read from, if they are not to be made from the seed */
+/** @param options.chunkFolder the folder of the chunks; default: they are made from the seed */
 export async function startClients(options) {
   const { url, key, rows, seed, rowBytes, chunkFolder, rowsPerChunk = ROWS_PER_CHUNK } = options
   const limit = Math.ceil(rows / rowsPerChunk)
@@ -87,7 +87,7 @@ export async function runClient(client) {
   if (code !== 0) throw new Error('A client failed')
 }
 
-/** Creates the table, and counts the row IDs of the answer as they arrive: 25 bytes each. */
+/** Creates the table, and counts the row IDs of the answer, 25 bytes each, as they arrive. */
 export function createTable(url, key) {
   const startMs = performance.now()
   const body = JSON.stringify({ name: 'bench', rows: { $stashID: 'bench' } })
@@ -100,7 +100,7 @@ export function createTable(url, key) {
         for (const byte of piece) if (byte === 0x2c) commas++
       })
       response.on('error', reject).on('end', () => {
-        // One comma stands before `rowIDs`, the others between its elements.
+        // One comma precedes `rowIDs`, the others separate its elements.
         if (response.statusCode === 201) resolve({ rowCount: commas, firstByteSeconds })
         else reject(new Error(`The create was answered with ${response.statusCode}`))
       })

@@ -1,16 +1,16 @@
-// Installs what the bench compares with, in the bench's own folder, when it is first used.
+// Installs the peers in the bench's folder, at their first use.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const FOLDER = import.meta.dirname
 
-/** Loads the binary of better-sqlite3, which fits one version of Node's ABI only. */
+/** Loads the binary of better-sqlite3, which fits only one version of Node's ABI. */
 const TRY_SQLITE = "const Database = require('better-sqlite3'); new Database(':memory:').close()"
 
 /**
- * No install scripts run here: a package whose build fails must not keep the others out, and all
- * but better-sqlite3 bring their binaries along.
+ * No install scripts run here: a package whose build fails must not block the others, and all but better-sqlite3
+ * include their binaries.
  */
 export function installPeers() {
   const { dependencies } = readManifest(FOLDER)
@@ -23,8 +23,8 @@ export function installPeers() {
 }
 
 /**
- * Fetches or builds the binary of better-sqlite3 where there is none for this Node. From version 12 on
- * npm runs the scripts of the packages only that `allowScripts` of package.json names.
+ * Fetches or builds the binary of better-sqlite3 if this Node lacks one. From version 12, npm runs only the scripts of
+ * packages that `allowScripts` of package.json names.
  */
 export function buildSqlite() {
   const isLoadable = () => {

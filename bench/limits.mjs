@@ -1,4 +1,4 @@
-// One team goes beyond each limit on purpose: how it is refused, and what a client of another team notices of it.
+// One team exceeds each limit on purpose: how it is refused, and how this affects a client of another team.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -15,21 +15,24 @@ const KEY = 'a-key-of-the-team-beyond-its-limits'
 const NEIGHBOUR_KEY = 'a-key-of-the-team-beside-it'
 const SECONDS = 4
 const AT_ONCE = 16
-/** Wait between two requests after a refusal, in milliseconds, as clients are told to. */
+/** The wait after a refusal, in milliseconds, as clients are told. */
 const REFUSED_WAIT_MS = 20
-/** A page of the table is larger than what the buffers of a connection take. */
+/** Makes a page of the table larger than the buffers of a connection. */
 const ROWS = 20_000
-/** Rows of a chunk, and of a single add. */
+/** Rows per chunk, and per single add. */
 const CHUNK_ROWS = 200
 const ADDED_ROWS = 20
 const NEIGHBOUR_MS_MAX = 100
 const KIB = 1_024
 const MIB = 1_024 * KIB
-/** Short, so that requests that wait are refused within the run. */
+/** Short, so that waiting requests are refused within the run. */
 const WAIT = { waitMsMax: 500 }
 const PAGES = { pageBytesMax: 8 * MIB }
 
-/** What a team does beyond each limit, and what it must be told. `readsOnly`: the limit is one of the writes of all teams. */
+/**
+ * How a team exceeds each limit, and the refusal that it must get. `readsOnly`: the limit bounds the writes of all
+ * teams.
+ */
 const CASES = [
   {
     limits: { requestsPerSecondPerKeyMax: 300 },
@@ -158,7 +161,7 @@ export async function measureLimits(directory, { seed }) {
   return { cases }
 }
 
-/** A table of each team, made before any limit is set. */
+/** Creates a table of each team, before any limit is set. */
 async function prepare(directory, seed) {
   const server = await startServer(directory)
   const [text, more] = makeChunks({ seed, count: 2, rows: ROWS })
@@ -219,7 +222,7 @@ function startNeighbour(task) {
   }
 }
 
-/** How often each answer was given, such as `429 rate_limited`. */
+/** Counts each kind of answer, such as `429 rate_limited`. */
 function count(answers) {
   const counts = {}
   for (const answer of answers) counts[answer] = (counts[answer] ?? 0) + 1
@@ -230,7 +233,7 @@ const readPage = (client, _, { tableId }) => client.send('GET', `/tables/${table
 
 const putBytes = (length) => (client) => client.send('PUT', '/stashes/s/1', '['.padEnd(length))
 
-/** Sends as many requests as it can, some at once. */
+/** Sends as many requests as possible, several at once. */
 async function flood(target, send) {
   const { url, key, sockets = AT_ONCE } = target
   const client = createClient({ url, key, sockets })
@@ -259,7 +262,7 @@ async function tell(answered) {
   }
 }
 
-/** While some requests have sent a part of their bodies, and send no more. */
+/** Runs `work` while some requests have sent a part of their bodies and stall. */
 async function withStalled(target, times, bytes, work) {
   const sockets = await openSockets(target.url, times)
   for (const socket of sockets) {
@@ -276,7 +279,7 @@ async function withStalled(target, times, bytes, work) {
   return endAfter(sockets, work)
 }
 
-/** While some answers are not read. */
+/** Runs `work` while some answers are not read. */
 async function withUnread(target, times, work) {
   const sockets = await openSockets(target.url, times)
   for (const socket of sockets) {
@@ -312,7 +315,7 @@ async function openSockets(url, times) {
   )
 }
 
-/** While files are fetched from a server that never ends its answer. */
+/** Runs while files are fetched from a server that never ends its answer. */
 async function withSlowSource(target) {
   const source = createServer((_, response) => {
     response.writeHead(200, { 'content-type': 'text/plain' })
@@ -331,7 +334,7 @@ async function withSlowSource(target) {
   }
 }
 
-/** Opens connections that send nothing, some at once; what the server closes is counted. */
+/** Opens connections that send nothing, several at once, and counts those that the server closes. */
 async function connectAgainAndAgain({ url }) {
   const told = []
   const until = Date.now() + SECONDS * 1_000

@@ -1,4 +1,4 @@
-// The clients of `load`, in a process of their own: one autocannon for each kind of request, all at once.
+// The clients of `load`, in a separate process: one autocannon for each kind of request, all at once.
 import autocannon from 'autocannon'
 
 const { url, keys, tableId, rowIds, chunk, kinds, seconds } = JSON.parse(process.argv[2])
@@ -13,7 +13,7 @@ const rowPath = () => `${rows}/${rowIds[below(rowIds.length)]}`
 
 let stashes = 0
 
-/** Puts a chunk into a stash that the connection fills alone; `context` is new at the start of each round. */
+/** Puts a chunk into a stash that only this connection fills; `context` is new at the start of each round. */
 function putChunk(context) {
   context.stash ??= `load-${stashes++}`
   context.chunks = (context.chunks ?? 0) + 1
@@ -22,7 +22,7 @@ function putChunk(context) {
 
 const deleteStash = ({ stash }) => ({ method: 'DELETE', path: `/stashes/${stash}` })
 
-/** What a connection of each kind sends, again and again. */
+/** The repeated requests of a connection of each kind. */
 const REQUESTS = {
   'row reads': [() => ({ method: 'GET', path: rowPath() })],
   pages: [() => ({ method: 'GET', path: `${rows}?limit=${PAGE_ROWS}` })],
@@ -30,7 +30,7 @@ const REQUESTS = {
   'stash puts': [...Array(CHUNKS_PER_STASH).fill(putChunk), deleteStash],
 }
 
-/** Every request takes another key: with one, at most 16 would be worked on at once. */
+/** Every request uses another key: with one key, at most 16 would be processed at once. */
 function withKey({ method, path, body }) {
   const headers = { authorization: `Bearer ${keys[below(keys.length)]}` }
   if (body !== undefined) headers['content-type'] = 'application/json'

@@ -1,4 +1,4 @@
-// 200 keep-alive clients that read, update and stage rows on one server for minutes: errors, latencies, and whether the
+// 200 keep-alive clients read, update and stage rows on one server for minutes: errors, latencies, and whether the
 // server's memory grows.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,7 +16,7 @@ const KINDS = { 'row reads': 60, pages: 40, updates: 60, 'stash puts': 40 }
 const ROWS = 10_000
 const ROWS_PER_CHUNK = 100
 const SAMPLE_MS = 1_000
-/** Memory is compared between the second and the last of these parts of the run: minutes, in a run of five. */
+/** The run has this many parts. Memory is compared between the second and the last one. */
 const PARTS = 5
 const MEMORY_TIMES_MAX = 1.1
 
@@ -34,7 +34,7 @@ export async function measureLoad(directory, { seed, minutes }) {
   }
 }
 
-/** One table, whose rows are read and updated, and the chunk that is put. */
+/** Creates the table whose rows are read and updated, and the chunk that is put. */
 async function prepare(url, seed) {
   const [rows, chunk] = makeChunks({ seed, count: 2, rows: ROWS }).map((text) => JSON.parse(text))
   const client = createClient({ url, key: KEYS[0], sockets: 1 })
@@ -51,11 +51,11 @@ async function runClients(task) {
     throw new Error(`The clients ended with code ${code}`)
   })
   const [results] = await Promise.race([once(child, 'message'), ended])
-  ended.catch(() => {}) // After the results it may end.
+  ended.catch(() => {}) // It may end after the results.
   return results
 }
 
-/** Mean resident memory of each part of the run, and the most of all. */
+/** Mean resident memory of each part of the run, and its maximum. */
 function memoryOf(samples) {
   const length = Math.ceil(samples.length / PARTS)
   const parts = Array.from({ length: PARTS }, (_, at) =>

@@ -1,4 +1,4 @@
-// One run of the bench `main`, in a process of its own: what each kind of work costs the main thread.
+// One run of the bench `main`, in a separate process: the cost of each kind of work for the main thread.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { cpuSince, cpuUsed } from './main-thread.mjs'
@@ -35,7 +35,7 @@ async function importInto(place) {
   return { open, imported, keys }
 }
 
-/** A store of its own, as the updates of the fresh one left row records over its segments. */
+/** A separate store, because the updates of the fresh one left row records over its segments. */
 async function recompressedStore(place) {
   const { open, keys } = await importInto(place)
   const opened = await open()

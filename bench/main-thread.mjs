@@ -1,10 +1,10 @@
-// Processor time of the main thread of a process, beside that of all its threads. On a machine with cores to spare the
-// main thread is the limit.
+// CPU time of a process's main thread, and of all its threads. On a machine with spare cores the main thread is the
+// limit.
 import { readFileSync } from 'node:fs'
 
 const NANOSECONDS_PER_US = 1_000
 
-/** Microseconds so far. `main` is undefined where the system does not tell (it is Linux that does). */
+/** Microseconds so far. `main` is undefined except on Linux. */
 export function cpuUsed() {
   const { user, system } = process.cpuUsage()
   return { main: mainMicros(), all: user + system }
@@ -21,7 +21,7 @@ function mainMicros() {
   }
 }
 
-/** What was used since then, for each of so many. */
+/** The CPU time since `before`, divided by `count`. */
 export function cpuSince(before, count) {
   const now = cpuUsed()
   const main = now.main === undefined ? undefined : (now.main - before.main) / count

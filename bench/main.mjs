@@ -1,4 +1,4 @@
-// CPU of the main thread for an import, a page, a point read and an update, beside that of the whole process.
+// CPU of the main thread for an import, a page, a point read and an update, compared with the whole process.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'

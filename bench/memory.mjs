@@ -1,4 +1,5 @@
-// Compares the size of caches and buffer pools with their limits, after more data than they may hold went through each.
+// Compares the size of caches and buffer pools with their limits, after each has been offered more data than it may
+// hold.
 import { createContract } from './dist/index.js'
 import { openDirectory } from './dist/node.js'
 import { judge, printTable } from './report.mjs'
@@ -17,7 +18,7 @@ const CHUNK_BYTES = 1_000_000
 const PUTS = 16
 const READS = 40_000
 
-/** Prime to the number of rows. */
+/** Coprime to the number of rows. */
 const STRIDE = 7_919
 
 const OPTIONS = {
@@ -33,7 +34,7 @@ const OPTIONS = {
   durability: 'none',
 }
 
-/** The most that each held after any step, and the heap of the process beside it. */
+/** The most that each held after any step, and the heap of the process. */
 export async function measureMemory(directory) {
   globalThis.gc?.()
   const before = process.memoryUsage()
@@ -67,7 +68,7 @@ function rowOf(n) {
   return { n, [`column ${n % COLUMNS}`]: `${n}`.padEnd(200, 'x') }
 }
 
-/** Tables whose rows have kept their IDs in another order: schemas, heads, extents and forward objects. */
+/** Tables whose rows kept their IDs in another order: schemas, heads, extents and forward objects. */
 async function fillTables(store, onStep) {
   const tables = []
   for (let number = 0; number < TABLES; number++) {
@@ -85,7 +86,7 @@ async function fillTables(store, onStep) {
   return tables
 }
 
-/** Rows all over the tables, and some of them again and again; then one change, and rows of its table. */
+/** Reads rows all over the tables, some of them repeatedly; then makes one change, and reads rows of its table. */
 async function readTables(tables, onStep) {
   for (let read = 0; read < READS; read++) {
     const { table, rowIds } = tables[read % TABLES]
@@ -112,7 +113,7 @@ async function fillTeams(store, onStep) {
   }
 }
 
-/** Chunks by the contract, several at once: buffers of bodies and of segments. */
+/** Puts chunks over the contract, several at once: buffers of bodies and of segments. */
 async function putChunks(store, onStep) {
   const { handle } = createContract(store, { keys: [{ key: 'k', teamId: 'team 0' }] })
   const row = JSON.stringify(rowOf(1))

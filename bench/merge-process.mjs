@@ -1,5 +1,5 @@
-// One merge of one engine, in a process of its own: its settings come as one JSON argument, what it measured goes to its
-// parent as a message.
+// One merge of one engine, in a separate process. Its settings are one JSON argument, and it sends its measurements to
+// its parent in a message.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DATA_SETS } from './peers/data-sets.mjs'
@@ -68,7 +68,7 @@ async function openRowstash(overwrites) {
   }
 }
 
-/** As clients did it before there was a merge: the whole table goes through the program. */
+/** The way of clients before merges existed: the whole table passes through the program. */
 async function overwrite(team, table, files) {
   const byKey = new Map()
   for (const file of files)
@@ -89,15 +89,15 @@ async function overwrite(team, table, files) {
 }
 
 /**
- * @param options.rowByRow - The rows of the input go from the program straight into the table, without staging.
- * @param options.onlyChanged - Rows that are the same are not written again.
+ * @param options.rowByRow - The rows of the input go straight into the table, without staging.
+ * @param options.onlyChanged - Unchanged rows are not written again.
  */
 async function openSqlite({ rowByRow = false, onlyChanged = false }) {
   const { default: Database } = await import('better-sqlite3')
   const db = new Database(join(directory, 'bench.db'))
   db.pragma('journal_mode = WAL')
   db.pragma('synchronous = FULL')
-  db.pragma('cache_size = -131072') // As much memory as a merge takes.
+  db.pragma('cache_size = -131072') // the memory of a merge
   const types = {
     text: 'TEXT',
     integer: 'INTEGER',
@@ -139,7 +139,7 @@ async function openSqlite({ rowByRow = false, onlyChanged = false }) {
   }
 }
 
-/** @param differs - The operator between rows that differ; without it every row is written. */
+/** @param differs - The operator that tests whether rows differ; without it every row is written. */
 function upsertOf(differs) {
   const [, ...others] = columns.map(({ id }) => `"${id}"`)
   const rowOf = (name) => `(${others.map((id) => `${name}.${id}`).join(', ')})`
@@ -196,12 +196,12 @@ async function openDuckDb(onlyChanged) {
   }
 }
 
-/** Linux: the most resident memory is counted anew from here on. */
+/** Linux: resets the peak of resident memory. */
 function forgetPeak() {
   try {
     writeFileSync('/proc/self/clear_refs', '5')
   } catch {
-    // Elsewhere it counts from the beginning of the process.
+    // Elsewhere the peak counts from the start of the process.
   }
 }
 

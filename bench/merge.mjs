@@ -1,5 +1,6 @@
-// Rows merged into a table by key, a hundredth of them changed: beside the upserts of SQLite and DuckDB, and beside
-// reading the table, changing it and overwriting it. Each engine runs in a process of its own, durable, on the same files.
+// Merges rows into a table by key, with a hundredth of them changed, compared with upserts of SQLite and DuckDB, and
+// with reading the table, changing it and overwriting it. Each engine runs in a separate process, durably, on the same
+// files.
 
 import { fork } from 'node:child_process'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
@@ -12,13 +13,13 @@ import { makeChunks } from './workloads.mjs'
 const PROCESS = fileURLToPath(new URL('merge-process.mjs', import.meta.url))
 const ROWS_PER_CHUNK = 1_000
 
-/** Chunks that are really different; their rows get other keys each time. */
+/** Distinct chunks; their rows get other keys each time. */
 const DISTINCT_CHUNKS = 16
 
-/** One row of so many is changed. */
+/** One of this many rows is changed. */
 const CHANGED_EVERY = 100
 
-/** Prime to every number of rows that is measured: the rows of a shuffled input are in steps of it. */
+/** Coprime to every measured number of rows: steps of it shuffle the input. */
 const STEP = 7_368_787
 
 const ORDERS = ['same', 'shuffled']
@@ -72,7 +73,7 @@ function mediansOf(runs) {
   }
 }
 
-/** The rows of the table, and those of the inputs in both orders. */
+/** The rows of the table, and of the inputs in both orders. */
 async function makeFiles(directory, rows, seed) {
   const chunks = makeChunks({ seed, count: DISTINCT_CHUNKS, rows: ROWS_PER_CHUNK })
   const texts = chunks.flatMap((chunk) =>

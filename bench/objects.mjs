@@ -1,4 +1,4 @@
-// Objects that rows take which arrive in small chunks: chunks that are put at the same time share them.
+// Objects for rows that arrive in small chunks: chunks put at the same time share objects.
 import { join } from 'node:path'
 import { openDirectory } from './dist/node.js'
 import { emptyFiles } from './empty-files.mjs'
@@ -11,7 +11,7 @@ const CHUNK_ROWS = [25, 250, 1_000]
 const PUTS_AT_ONCE = 8
 const ROWS_PER_FIGURE = 1_000
 
-/** Nothing runs by itself, and one stash holds the smallest chunks. */
+/** Nothing runs in the background, and a stash may hold all of the smallest chunks. */
 const OPTIONS = {
   maintenance: {
     garbageCollectionIntervalMs: 0,

@@ -1,4 +1,4 @@
-// Rows in an order, without an index: the first of them, and pages behind; and peers.
+// Rows in an order without an index: the first rows, and later pages; and peers.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openDirectory } from './dist/node.js'
@@ -13,7 +13,7 @@ const SAMPLE_MS = 10
 
 const COLUMNS = ['price', 'name', 'created']
 
-/** The orders: for rowstash, and for SQL. Rows with equal values may come in another order there. */
+/** The orders: for rowstash, and for SQL, where rows with equal values may come in another order. */
 const QUERIES = [
   ['price', [{ column: 'price', descending: true }], 'price DESC'],
   ['name, price', [{ column: 'name' }, { column: 'price' }], 'name, price'],
@@ -47,7 +47,7 @@ async function measureRowstash(directory, paths, depth) {
   const { tableId } = await team.createTable({ name: 't', rows: stash })
   const table = team.table(tableId)
   let renamed = 0
-  /** A list is of a version: of a new one, none is kept. */
+  /** A sorted list belongs to a version: a new version has none. */
   const page = async ({ orderBy }, from, isNew) => {
     if (isNew) await table.rename(`t${renamed++}`)
     return timed(async () => (await table.page({ orderBy, from, limit: PAGE_ROWS })).rows)
@@ -78,14 +78,14 @@ async function timed(read) {
   return { ms, values: rows.map((row) => COLUMNS.map((column) => row[column])) }
 }
 
-/** The median time, and the values of the last time. */
+/** The median time, and the last values. */
 async function repeated(read) {
   const all = []
   for (let repeat = 0; repeat < REPEATS; repeat++) all.push(await read())
   return { ms: median(all.map(({ ms }) => ms)), values: all.at(-1).values }
 }
 
-/** Resident memory above that of the beginning. */
+/** Samples resident memory above that at the beginning. */
 function sampledMemory() {
   globalThis.gc?.()
   const begun = process.memoryUsage.rss()
@@ -97,7 +97,7 @@ function sampledMemory() {
   return { stop: () => clearInterval(timer), peak: () => most - begun }
 }
 
-/** @param read - The rows of a query of SQL. */
+/** @param read - Returns the rows of a SQL query. */
 async function measureSql(name, read, depth) {
   const runs = []
   for (const { sql } of QUERIES) {
@@ -165,7 +165,10 @@ export function printOrder({ rows, queries, engines }) {
   )
 }
 
-/** The first rows soon, and sooner than SQLite; the pages behind at once; every engine has the same values in them. */
+/**
+ * The first rows come soon, and sooner than from SQLite; later pages come at once; every engine returns the same
+ * values.
+ */
 export function orderRules({ queries, engines }) {
   const [ours, sqlite] = engines
   const rules = queries.flatMap((query, at) => {

@@ -3,7 +3,7 @@ import { drawBars } from './charts.mjs'
 import { middle } from './peers-report.mjs'
 import { median } from './report.mjs'
 
-/** Rows of a chunk of the usual size, for what SQLite needs for as many. */
+/** Rows per chunk of the usual size, by which SQLite's figures are scaled. */
 const ROWS_OF_CHUNKS = 1_000
 
 export async function drawPeers(results) {
@@ -13,7 +13,7 @@ export async function drawPeers(results) {
     .map(([name, engine]) => ({ ...engine, own: name.startsWith('rowstash') }))
   const subtitle =
     `${rows.toLocaleString('en')} rows; ${machine.cores} cores, Node ${machine.node.slice(1)};` +
-    ` medians of ${http.rowstash.length}` // One run in each round, also where an engine fails.
+    ` medians of ${http.rowstash.length}` // One run per round, also for an engine that fails.
   const draw = (name, chart) => drawBars(`peers-${name}`, { subtitle, ...chart })
   const bars = (figureOf, textOf) =>
     measured.flatMap((engine) => {

@@ -5,7 +5,7 @@ import { printHttp } from './http-import.mjs'
 import { median, printTable } from './report.mjs'
 import { printTargets } from './targets.mjs'
 
-/** The median of the rounds; undefined where the engine does not have the figure. */
+/** The median of the rounds; undefined if the engine lacks the figure. */
 export function middle({ runs }, name) {
   const values = runs.flatMap((run) => run[name] ?? [])
   return values.length === 0 ? undefined : median(values)

@@ -1,5 +1,4 @@
-// rowstash beside what else would be picked: every engine in turn, round after round, each run in a
-// process of its own.
+// rowstash and its peers: every engine in turn, round after round, each run in a separate process.
 import { fork } from 'node:child_process'
 import { availableParallelism, loadavg } from 'node:os'
 import { join } from 'node:path'
@@ -14,10 +13,10 @@ import { judgeTargets } from './targets.mjs'
 
 const ENGINE_PROCESS = fileURLToPath(new URL('peers/engine-process.mjs', import.meta.url))
 
-/** Rows of the second look at memory, and of the chunks that are finalized then. */
+/** Rows of the second memory measurement, and of the chunks finalized in it. */
 const FULL_ROWS = 8_000_000
 
-/** The cost of finalizing depends on the number of chunks; where rows are not wanted, a chunk has few. */
+/** The cost of finalizing depends on the number of chunks. Where rows do not matter, a chunk has few. */
 export const SMALL_CHUNK_ROWS = 25
 
 export async function measurePeers(directory, settings) {
@@ -51,7 +50,7 @@ export async function measurePeers(directory, settings) {
   return { ...results, targets: judgeTargets(results) }
 }
 
-/** Runs each engine in turn, as often as there are rounds. */
+/** Runs each engine in turn, once per round. */
 export async function runEngines(directory, argument, { rounds, engines: wanted, onRound }) {
   const results = {}
   for (const [name, { label, note, leftOut }] of Object.entries(ENGINES)) {
@@ -74,10 +73,10 @@ export async function runEngines(directory, argument, { rounds, engines: wanted,
   return results
 }
 
-/** Runs so far: each has a directory of its own, and what it wrote is removed at the very end. */
+/** Runs so far. Each has a new directory, and all are removed at the very end. */
 let places = 0
 
-/** A message of the process says what came of the run: what it measured, or why there is nothing. */
+/** A message of the process has its measurements, or says why there are none. */
 async function runEngine(directory, name, argument) {
   const place = join(directory, `${name}-${++places}`)
   const child = fork(ENGINE_PROCESS, [

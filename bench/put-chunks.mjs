@@ -1,5 +1,5 @@
-// A client process: puts its share of the chunks of a stash, several at a time.
-// Its settings come as one JSON argument; it ends with code 0 when every chunk was acknowledged.
+// A client process: puts its share of the chunks of a stash, several at a time. Its settings are one JSON argument. It
+// ends with code 0 when every chunk was acknowledged.
 import { readdirSync, readFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { makeChunks } from './workloads.mjs'
 const settings = JSON.parse(process.argv[2])
 const { url, key, stash, start, step, limit, rows, lastRows, parallel, seed, rowBytes } = settings
 
-/** Chunks that are really different; the import repeats them, so that making them is not measured. */
+/** Distinct chunks. The import repeats them, so that making them is not measured. */
 const DISTINCT_CHUNKS = 32
 
 const chunks =
@@ -44,7 +44,7 @@ function put(serial) {
   })
 }
 
-// Waits for the word to begin, so that all clients have made their rows.
+// Waits for the signal to begin, so that all clients have made their rows.
 process.send('ready')
 process.once('message', async () => {
   let next = start

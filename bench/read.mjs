@@ -1,5 +1,5 @@
-// Micro workloads: single calls, on a table of 100,000 rows in a directory, and in memory where the disk would hide
-// what is looked at.
+// Micro workloads: single calls on a table of 100,000 rows, in a directory, or in memory where the disk would dominate
+// the figure.
 import { join } from 'node:path'
 import benny from 'benny'
 import { MemoryLevel } from 'memory-level'
@@ -13,12 +13,12 @@ const CHUNKS = 100
 const ROWS_PER_CHUNK = 1_000
 const PAGE_ROWS = 1_000
 
-/** Prime to the numbers of rows: visits all of them, none near the last one. */
+/** Coprime to the numbers of rows: visits all of them, none near the previous one. */
 const STRIDE = 7_919
 
 const COMPRESSIONS = ['none', 'deflate', 'zstd']
 
-/** Nothing in the background, so that a figure is that of the call. */
+/** Nothing runs in the background, so that a figure is the cost of the call. */
 const QUIET = {
   maintenance: {
     garbageCollectionIntervalMs: 0,
@@ -29,7 +29,7 @@ const QUIET = {
 
 const UNCACHED = { ...QUIET, cacheBytesMax: 0 }
 
-/** @param settings.onSuite called with the results so far after each suite */
+/** @param settings.onSuite is called with the results so far after each suite */
 export async function measureRead(directory, { seed, rowBytes, onSuite }) {
   const chunks = makeChunks({ seed, count: 8, rows: ROWS_PER_CHUNK, rowBytes })
   const results = []
@@ -46,7 +46,7 @@ async function runSuite(name, cases) {
   return results.map(({ name, ops, margin, samples }) => ({ name, ops, margin, samples }))
 }
 
-/** Puts chunks into a stash and makes a table of them. */
+/** Puts chunks into a stash and creates a table from them. */
 async function fill(store, chunks, count) {
   const team = store.team('bench')
   const stash = team.stash('read')
@@ -64,7 +64,7 @@ async function measureTable(directory, chunks) {
   try {
     const { team, stash, table, rowIds, anyRow } = await fill(store, chunks, CHUNKS)
     const [row] = JSON.parse(chunks[0].toString())
-    // Changes go to a table of their own: their row records would make the pages of the other one dearer.
+    // Changes go to a separate table: their row records would slow the pages of the other one down.
     const { tableId } = await team.createTable({ name: 'changed', rows: stash })
     const changed = team.table(tableId)
     const { rowIds: changedIds } = await changed.addRows([row, row])
@@ -100,7 +100,7 @@ async function measureUncached(directory, chunks) {
   }
 }
 
-/** A put is the scan and little else where nothing is kept and nothing compressed. */
+/** Where nothing is kept or compressed, a put is little more than the scan. */
 async function measureScanning(_, chunks) {
   const suite = []
   const [json] = chunks
@@ -119,7 +119,7 @@ async function measureScanning(_, chunks) {
 
 const put = (stash, rows) => () => stash.put('0', rows)
 
-/** Objects are counted and dropped. */
+/** A store that counts objects and drops them. */
 async function openForgetful(options) {
   const objects = memoryObjects()
   objects.put = async (_, content) => content.length
@@ -143,7 +143,7 @@ async function measureFrames(_, chunks) {
   return runSuite('frames', suite)
 }
 
-/** The compressions that this runtime has. */
+/** The compressions that this runtime supports. */
 async function readable() {
   const found = []
   for (const compression of COMPRESSIONS) {

@@ -1,5 +1,5 @@
-// Recompression: what it costs those who read and write meanwhile, how many bytes it writes, what it gives back in a
-// day, and what the threshold of short rows decides.
+// Recompression: its effect on concurrent reads and writes, the bytes that it writes, the bytes that it frees in a day,
+// and the effect of the threshold of short rows.
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { openDirectory } from './dist/node.js'
@@ -13,20 +13,23 @@ const CHUNKS = 32
 const PUTS_AT_ONCE = 8
 const MIB = 1024 * 1024
 
-/** Bytes a second of a recompression; null: none runs. In turns, so that all of them meet the machine as it is. */
+/**
+ * Bytes per second of a recompression; null: none runs. The paces alternate, so that other load of the machine affects
+ * all of them.
+ */
 const PACES = [null, 16 * MIB, 64 * MIB]
 const ROUNDS = 3
 const WINDOW_MS = 12_000
 /** Before each window: the store was just opened, and the recompression begins. */
 const WARM_MS = 2_000
 
-/** The work beside a recompression: what is done, and how many milliseconds after it was done last. */
+/** Work during a recompression: the milliseconds between two operations of each kind. */
 const POINT_EVERY_MS = 5
 const PAGE_EVERY_MS = 50
 const UPDATE_EVERY_MS = 20
 const PUT_EVERY_MS = 100
 
-/** A simulated day: an import every ten minutes, and garbage collections and recompressions as they come. */
+/** A simulated day: an import every ten minutes, and garbage collections and recompressions when they are due. */
 const STEP_MS = 600_000
 const STEPS = 144
 const STEP_CHUNKS = 10
@@ -36,7 +39,7 @@ const STEPS_AFTER = 12
 const ROW_BYTES = [60, 90, 120, 160, 220, 417]
 const THRESHOLD_CHUNKS = 60
 
-/** Nothing runs by itself, and a stash may hold tens of millions of rows. */
+/** Nothing runs in the background, and a stash may hold tens of millions of rows. */
 const QUIET = {
   maintenance: {
     garbageCollectionIntervalMs: 0,
@@ -135,7 +138,7 @@ function together(windows) {
   }
 }
 
-/** @returns the milliseconds of each call, by what is called. */
+/** @returns the milliseconds of each call, by its kind */
 async function workBeside(store, { tableId, rowIds, chunks, number }, ms) {
   const team = store.team('bench')
   const table = team.table(tableId)
@@ -179,7 +182,9 @@ function spread(all) {
   return { count: all.length, p50: at(0.5), p99: at(0.99), max: at(1) }
 }
 
-/** With the defaults, on a clock of its own: tables come in all day, and each second one is overwritten once. */
+/**
+ * With the default options and a simulated clock: tables are created all day, and every second one is overwritten once.
+ */
 async function measureDay(place, chunks) {
   const clock = { time: Date.now(), now: () => clock.time }
   const store = await openDirectory(place, { ...QUIET, clock })

@@ -1,4 +1,4 @@
-// Prints results as a table and keeps them as JSON.
+// Prints results as a table and stores them as JSON.
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ export function median(values) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
 }
 
-/** Prints rows of texts under their headings, in columns. */
+/** Prints rows of texts below their headings, in columns. */
 export function printTable(headings, rows) {
   const lines = [headings, ...rows].map((cells) => cells.map(String))
   const widths = headings.map((_, at) => Math.max(...lines.map((cells) => cells[at].length)))
@@ -37,8 +37,8 @@ export function printRules(rules) {
 }
 
 /**
- * A file of results, from the first round on: what was measured when a run is cut off is not lost. Whoever looks
- * for stored results passes over what says `partial`.
+ * A file of results, written from the first round on, so that an interrupted run loses nothing. Readers of stored
+ * results skip files with `partial`.
  */
 export function openResults(name) {
   const folder = join(import.meta.dirname, 'results')
@@ -56,11 +56,11 @@ export function openResults(name) {
   }
   const write = (results) => {
     writeFileSync(`${path}.new`, `${JSON.stringify({ machine, ...results }, null, 2)}\n`)
-    renameSync(`${path}.new`, path) // Never half a file.
+    renameSync(`${path}.new`, path) // never half a file
   }
   return {
     machine,
-    /** @param soFar how far the run has come, in words */
+    /** @param soFar the progress of the run, in words */
     keep: (soFar, results) => write({ partial: soFar, ...results }),
     finish: (results) => {
       write(results)

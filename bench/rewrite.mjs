@@ -1,5 +1,5 @@
-// The recipe of clients over HTTP: read all rows, change each, stash them, overwrite with If-Match, three
-// times, with updates and deletes between. Every row must keep its ID.
+// The clients' recipe over HTTP: read all rows, change each, stash them, overwrite with If-Match; three times, with
+// updates and deletes between. Every row must keep its ID.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { printTable } from './report.mjs'
 import { measureFolder, putChunks, serveStore, startClient } from './served-store.mjs'
@@ -9,7 +9,7 @@ const ROWS_PER_CHUNK = 1_000
 const TIMES = 3
 const BETWEEN_EACH = 1_000
 
-/** Short, so that the disk can be looked at when garbage collection has nothing left to do. */
+/** Short, so that the disk can be measured when garbage collection has nothing left to do. */
 const OPTIONS = {
   maintenance: { garbageCollectionIntervalMs: 0 },
   orphanGraceMs: 500,
@@ -44,7 +44,7 @@ export async function measureRewrite(directory, { seed, rows }) {
   }
 }
 
-/** Two garbage collections with the grace between them leave nothing that is not in use. */
+/** Two garbage collections, with the grace period between them, leave nothing unused. */
 async function diskAfterMaintenance(store, directory) {
   for (let run = 0; run < 3; run++) {
     await store.maintain()

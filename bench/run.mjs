@@ -91,7 +91,7 @@ const peersSettings = (name) => ({
   full: values.full,
 })
 
-/** Runs a measurement on a directory of its own, which is removed however it ends. */
+/** Runs a measurement on a new directory, which is removed in any case. */
 async function inTemporary(measure, settings) {
   const parent = await mkdtemp(join(values.directory, 'rowstash-bench-'))
   try {
@@ -128,7 +128,7 @@ async function runRead(settings) {
   kept.finish({ settings, read })
 }
 
-/** Measures, prints, judges and stores. The process fails if a rule that `mustHold` does not. */
+/** Measures, prints, judges and stores. The process fails if a rule with `mustHold` does not hold. */
 async function runOne(name, settings, { measure, print, judge = () => [], mustHold = false }) {
   const measured = await inTemporary(measure, settings)
   print(measured)
@@ -329,13 +329,13 @@ const RUNS = {
   guard: runGuard,
   shared: runShared,
 }
-/** These need what not every machine has: a baseline, a server, a Node with zstd. */
+/** These need what some machines lack: a baseline, a server, a Node with zstd. */
 const NOT_BY_DEFAULT = ['guard', 'shared', 'recompression']
 const names =
   positionals.length > 0
     ? positionals
     : Object.keys(RUNS).filter((name) => !NOT_BY_DEFAULT.includes(name))
-/** Of `DATA_SETS`; rows in large chunks only beside others. */
+/** Names of `DATA_SETS`; rows in large chunks run only together with others. */
 const PEERS_DATA = 'flightsInLargeChunks'
 const DATA_NAMES = ['standard', 'flights', PEERS_DATA]
 const isPart = values.part === undefined || ['finalize', 'http'].includes(values.part)

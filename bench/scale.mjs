@@ -1,4 +1,4 @@
-// The cost of operations on tables of different sizes. It may grow with what they touch, not with the table.
+// The cost of operations on tables of different sizes. It may grow with what an operation touches, not with the table.
 import { join } from 'node:path'
 import { drawLines } from './charts.mjs'
 import { openDirectory } from './dist/node.js'
@@ -13,9 +13,7 @@ const DISTINCT_CHUNKS = 32
 const PUTS_AT_ONCE = 8
 const ROUNDS = 5
 
-/**
- * One round before them is not counted: in it the engine of JavaScript still learns, on the smallest table most of all.
- */
+/** One uncounted round precedes the others: JavaScript is still being compiled in it, mostly on the smallest table. */
 const WARM_UP = -1
 
 /** Runs of each operation in a round. */
@@ -24,20 +22,20 @@ const POINTS = 500
 const CHANGES = 100
 
 /**
- * Point reads go to so many segments spread over the table, as many as the smallest one has: a file that is read for
- * the first time is opened.
+ * Point reads visit this many segments, spread over the table: as many as the smallest table has, because the first
+ * read of a file opens it.
  */
 const POINT_SEGMENTS = SIZES[0] / ROWS_PER_CHUNK
 
-/** A long page, to get to the middle of the table. */
+/** A long page, to reach the middle of the table. */
 const WALK_ROWS = 10_000
 
-/** The largest allowed ratio of a figure of the largest table to that of the smallest. */
+/** The largest allowed ratio between a figure of the largest table and of the smallest. */
 const TIMES_MAX = 1.5
 
 const OPERATIONS = ['finalize', 'page', 'point', 'update', 'add']
 
-/** Nothing runs in the background, and there is no cache: it would hold a small table, and no large one. */
+/** Nothing runs in the background, and there is no cache: it would hold a small table, but not a large one. */
 const OPTIONS = {
   maintenance: { compactionIntervalMs: 0, garbageCollectionIntervalMs: 0 },
   cacheBytesMax: 0,
@@ -53,7 +51,7 @@ export async function measureScale(directory, { seed, rows, full, onRound }) {
       places.push(await fill(join(directory, String(size)), size, chunks))
     }
     for (let round = WARM_UP; round < ROUNDS; round++) {
-      // Forwards and backwards, so that what a machine does meanwhile meets all sizes.
+      // Forwards and backwards, so that other load of the machine affects all sizes.
       const inTurn = round % 2 === 0 ? places : places.toReversed()
       for (const place of inTurn) await measureRound(place, round)
       if (round === WARM_UP) for (const { times } of places) clear(times)
@@ -65,7 +63,7 @@ export async function measureScale(directory, { seed, rows, full, onRound }) {
   return places.map(summarize)
 }
 
-/** The usual sizes below the largest one, and that. */
+/** The largest size, and the usual sizes below it. */
 function sizesUpTo(rows) {
   const largest = Math.ceil(rows / ROWS_PER_CHUNK) * ROWS_PER_CHUNK
   if (largest <= SIZES[0])
@@ -99,7 +97,7 @@ async function fill(directory, size, chunks) {
   const { tableId, rowIds } = await team.createTable({ name: 'bench', rows: stash })
   const table = team.table(tableId)
   const row = JSON.parse(chunks[0].toString())[0]
-  // Changes go to another table: their row records would make pages of a small table dearer, not of a large one.
+  // Changes go to another table: their row records would slow pages of a small table down, but not of a large one.
   const changed = await team.createTable({ name: 'changed', rows: stash })
   const times = Object.fromEntries(OPERATIONS.map((name) => [name, []]))
   return {
@@ -143,7 +141,7 @@ async function measureRound(place, round) {
     const read = await timed('page', () => table.pageBytes({ limit: ROWS_PER_CHUNK, continuation }))
     continuation = read.continuation ?? middle
   }
-  // Other rows each round.
+  // Other rows in each round.
   const roundsInAll = ROUNDS - WARM_UP
   for (let turn = 0; turn < POINTS; turn++) {
     const segment = (turn % POINT_SEGMENTS) * (size / POINT_SEGMENTS)
@@ -182,7 +180,7 @@ export function scaleRules(results) {
 }
 
 export async function drawScale(results) {
-  installPeers() // Of them it is what draws that is needed here.
+  installPeers() // It needs only the library that draws.
   const points = results.flatMap(({ size, medianMs }) =>
     OPERATIONS.map((series) => ({ series, x: size, value: medianMs[series] })),
   )

@@ -1,4 +1,4 @@
-// A store in this process behind an HTTP server, with client processes of their own.
+// A store in this process behind an HTTP server, with separate client processes.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, statSync } from 'node:fs'
@@ -32,7 +32,7 @@ export async function serveStore(directory, options) {
   }
 }
 
-/** Starts a client process; `run` gives it its task, and `messages` hears what it says on the way. */
+/** Starts a client process. `run` starts its task, and `messages` receives its messages. */
 export async function startClient({ url, key }, task) {
   const child = fork(CLIENT, [JSON.stringify({ url, key, task })], { serialization: 'advanced' })
   await once(child, 'message')

@@ -1,4 +1,4 @@
-// A `rowstash serve` of its own, watched from outside.
+// A separate `rowstash serve`, measured from outside.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -8,15 +8,15 @@ import { fileURLToPath } from 'node:url'
 const CLI = fileURLToPath(new URL('./dist/cli.js', import.meta.url))
 
 /**
- * @param keys - Written as `rowstash serve` takes them.
- * @param options - Further ones of `rowstash serve`.
+ * @param keys - In the form that `rowstash serve` takes.
+ * @param options - Further options of `rowstash serve`.
  */
 export function startServerProcess(directory, keys, options = []) {
   const given = keys.map((key) => `--key=${key}`)
   return startWatched([CLI, 'serve', '--directory', directory, '--port', '0', ...given, ...options])
 }
 
-/** Starts a script that says `listening on URL` when it is ready. */
+/** Starts a script that prints `listening on URL` when it is ready. */
 export async function startWatched(args) {
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = once(child, 'exit')
@@ -35,27 +35,27 @@ export async function startWatched(args) {
   throw new Error('The server ended before it was ready')
 }
 
-/** Resident memory of a process in bytes; undefined where there is no /proc. */
+/** Resident memory of a process in bytes; undefined without /proc. */
 export function residentBytes(pid) {
   return statusBytes(pid, 'VmRSS')
 }
 
 /**
- * The most of it that there was since the process began. `maxRSS` of Node would be that of its parent
- * if that is more: a process takes it over.
+ * The peak of resident memory since the process began. Node's `maxRSS` is not used: a process inherits its parent's
+ * value, if that is greater.
  */
 export function peakBytes(pid) {
   return statusBytes(pid, 'VmHWM')
 }
 
-/** In which Linux counts CPU time. */
+/** Linux counts CPU time in ticks. */
 const TICKS_PER_SECOND = 100
 
-/** CPU time of a process, of all its threads; undefined where there is no /proc. */
+/** CPU time of all threads of a process; undefined without /proc. */
 export function cpuSecondsOf(pid) {
   const text = readProc(pid, 'stat')
   if (text === undefined) return undefined
-  // The name of the program, in parentheses, may have spaces.
+  // The program's name, in parentheses, may contain spaces.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
 }
@@ -75,7 +75,7 @@ function readProc(pid, name) {
   }
 }
 
-/** Looks at a process's memory again and again; `stop` gives the samples. */
+/** Samples a process's memory repeatedly; `stop` returns the samples. */
 export function sampleMemory(pid, everyMs) {
   const samples = []
   const sample = () => {

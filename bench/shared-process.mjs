@@ -1,5 +1,5 @@
-// One of several processes that import into one store: puts its share of the chunks of a stash, eight at a time.
-// Its settings come as one JSON argument. It says when it is ready, begins at a message, and says when it has ended.
+// One of several processes that import into one store: puts its share of the chunks of a stash, eight at a time. Its
+// settings are one JSON argument. It reports when it is ready, begins at a message, and reports its end.
 import { openChunks } from './peers/data-sets.mjs'
 import { openSharedStore } from './peers/shared.mjs'
 

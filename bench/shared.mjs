@@ -1,4 +1,4 @@
-// rowstash on PostgreSQL beside itself on a directory and beside PostgreSQL alone, with the same rows as typed columns;
+// rowstash on PostgreSQL compared with a directory and with PostgreSQL alone, with the same rows in typed columns;
 // imports by several processes; and how the time of a table operation grows with the chunks of its stash.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,5 +1,5 @@
-// Single adds and updates over HTTP, and what compactions make of them: against a table of the same rows that
-// was imported at once.
+// Single adds and updates over HTTP, and their compacted result, compared with a table of the same rows that was
+// imported at once.
 import { join } from 'node:path'
 import { judge, median, printTable } from './report.mjs'
 import { measureStore, putChunks, serveStore, startClient } from './served-store.mjs'
@@ -29,7 +29,7 @@ export async function measureSmallWrites(directory, { seed, operations }) {
     const startMs = performance.now()
     const { compactions } = await store.maintain()
     const seconds = (performance.now() - startMs) / 1000
-    await store.maintain() // The second mark of what the compactions replaced.
+    await store.maintain() // Second mark: deletes what the compactions replaced.
     return { compactions, compactionSeconds: seconds }
   })
   states.compacted = await measureStore(living)
@@ -80,7 +80,7 @@ async function writeAll(directory, { seed, operations }) {
   }
 }
 
-/** Every row once, and in each the value of its last update. */
+/** Every row exists once, with the value of its last update. */
 async function checkRows(table, count, values) {
   let seen = 0
   let updated = 0
@@ -105,7 +105,7 @@ async function inStore(directory, use) {
   }
 }
 
-/** The same rows, imported at once into a store of their own. */
+/** The same rows, imported at once into another store. */
 async function copyFresh(living, fresh, tableId) {
   const chunks = []
   await inStore(living, async (store) => {
@@ -151,7 +151,7 @@ function compareReads(living, fresh, { tableId, ids }) {
   )
 }
 
-/** Median of all pages of a walk, and mean of point reads of rows spread over the table. */
+/** Median of all pages of a walk, and mean of point reads spread over the table. */
 async function timeReads(table, ids) {
   const pages = []
   let continuation

@@ -1,4 +1,4 @@
-// The targets of the store, as ratios of figures of the same round, and its results.
+// The targets of the store, as ratios of figures of the same round, and their results.
 import { median, printTable } from './report.mjs'
 
 /** The rows of 8,000 chunks. */
@@ -7,7 +7,7 @@ const FINALIZED_ROWS = 8_000_000
 const pace = (name) => (run) => 1 / run[name]
 const figure = (name) => (run) => run[name]
 
-/** How many times as much of something rowstash has as a peer: the median of the rounds. */
+/** The ratio of a figure of rowstash to a peer's: the median over the rounds. */
 function times(peer, figureOf, own = 'rowstash') {
   return ({ engines }) => {
     const [ours, theirs] = [engines[own], engines[peer]]
@@ -60,14 +60,15 @@ const byCodec = (limits) => (results) => (codecOf(results) === 'none' ? limits.n
 
 const highest = (values) => Math.max(...values)
 
-/** `min` or `max` is the target; one of them may depend on how the store compresses. */
+/** `min` or `max` is the target. A target may depend on the store's compression. */
 const TARGETS = [
   importOver('better-sqlite3, typed columns', 'sqliteTyped', 4),
   importOver('PostgreSQL COPY', 'postgres', 3),
   importOver('lmdb', 'lmdb', 3),
   importOver('PGlite COPY', 'pglite', 7),
   importOver('DuckDB read_json', 'duckdb', 3.5),
-  // More than 1 would need a third thread: both servers share two with their clients, and one of them validates and syncs.
+  // More than 1 would need a third thread: both servers share two with their clients, and rowstash validates and syncs
+  // too.
   ratio('import', 'import over HTTP, over a server that only parses', { min: 0.9 }, httpTimes),
   ratio(
     'import',

@@ -1,4 +1,4 @@
-// A server of the tus protocol on a folder, as its README sets it up: the peer of the bench of files.
+// A tus server on a folder, set up as its README says: the peer of the bench `files`.
 import { createServer } from 'node:http'
 import { FileStore } from '@tus/file-store'
 import { Server } from '@tus/server'

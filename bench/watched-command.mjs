@@ -1,16 +1,16 @@
-// A command in a process of its own, watched from outside: its time, its CPU time, and the most memory that it had.
+// A command in a separate process, measured from outside: its time, its CPU time, and its peak of memory.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
 import { cpuSecondsOf, peakBytes } from './server-process.mjs'
 
-/** What a process used in its last moments, up to this long, is not seen. */
+/** What a process uses after the last sample, for at most this long, is not measured. */
 const SAMPLE_MS = 10
 
 /**
  * Runs a command to its end.
- * @param command.output - The file that gets its standard output. Default: `stdout` of the result.
- * @returns its seconds; where there is a /proc, its CPU time and its peak of resident memory, too
+ * @param command.output - The file for its standard output. Default: `stdout` of the result.
+ * @returns its seconds; with /proc also its CPU time and peak of memory
  */
 export async function runWatched({ program, args, output }) {
   const file = output === undefined ? 'pipe' : openSync(output, 'w')

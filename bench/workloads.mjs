@@ -1,6 +1,6 @@
-// The rows that are measured: the same ones for the same seed, on every machine.
+// The measured rows: the same for a seed on every machine.
 
-/** A small generator of pseudo-random numbers (mulberry32): 32 bits of state are plenty here. */
+/** A small generator of pseudo-random numbers (mulberry32). 32 bits of state are enough here. */
 function randomFrom(seed) {
   let state = seed >>> 0
   return () => {
@@ -16,16 +16,16 @@ const WORDS =
     ' ',
   )
 
-/** Taken into some texts, so that 3 rows of 100 are not ASCII. */
+/** Part of some texts, so that 3 of 100 rows are not ASCII. */
 const WIDE_WORDS = ['Zürich', 'Łódź', '東京', 'café', 'Ærø', '🚀']
 
 const WIDE_SHARE = 0.03
 
-/** Bytes of the text column by default, which make a row of about 417 bytes of JSON. */
+/** Default bytes of the text column, which make a row about 417 bytes of JSON. */
 const TEXT_BYTES_MIN = 50
 const TEXT_BYTES_MAX = 200
 
-/** Bytes of a row of the wide workload without its text, about. */
+/** Approximate bytes of a wide row without its text. */
 const FIXED_BYTES = 292
 
 /** Rows below this many bytes have three columns instead of eleven. */
@@ -34,7 +34,7 @@ const NARROW_BYTES_MAX = 320
 /**
  * Makes chunks of rows as JSON texts.
  *
- * @param options.rowBytes about how long a row's JSON is; undefined: the real workload, 417 bytes.
+ * @param options.rowBytes approximate length of a row's JSON; undefined: the real workload, 417 bytes
  */
 export function makeChunks({ seed, count, rows, rowBytes }) {
   const random = randomFrom(seed)

@@ -18,7 +18,7 @@ const DIFFER_MOST = ['base/codecs', 'base/kept-zlib', 'adapters/directory-level'
   (name) => `test/unit/${name}.test.ts`,
 )
 
-/** Runs a program to its end. @returns whether it ended well. */
+/** Runs a program to its end. @returns whether it succeeded */
 function run(program, args, env = {}) {
   const options = { cwd: ROOT, env: { ...process.env, ...env }, stdio: 'inherit' }
   return new Promise((resolve, reject) => {
@@ -41,13 +41,16 @@ const PARTS = {
     return vitest([...CONFIG, ...files], { ROWSTASH_ALL: '1', ROWSTASH_RUNS_SCALE: scale })
   },
 
-  /** What can differ there, with the first runs of the same seeds. */
+  /** What can differ on Node 24, with the first runs of the same seeds. */
   node24({ scale }) {
     const env = { ROWSTASH_ALL: '1', ROWSTASH_PLATFORM_ONLY: '1', ROWSTASH_CHROMIUM: '' }
     return vitestOn(24, CONFIG, { ...env, ROWSTASH_RUNS_SCALE: String(scale / 5) })
   },
 
-  /** A sample of each layer on the other Nodes, and all of the codecs and of LevelDB's batches, which differ most. */
+  /**
+   * On the other Nodes, a sample of each layer, and all tests of the codecs and of LevelDB's batches, which differ
+   * most.
+   */
   async nodes() {
     for (const version of [22, 24, 26]) {
       if (!(await vitestOn(version, ['run', '--config', 'test/quick.config.ts']))) return false
@@ -56,7 +59,10 @@ const PARTS = {
     return true
   },
 
-  /** Debian's PostgreSQL with a standby and PgBouncer; below the whole scale one failover and the store over ports. */
+  /**
+   * Debian's PostgreSQL with a standby and PgBouncer. At less than the whole scale: one failover, and the store over
+   * ports.
+   */
   async postgres({ scale }) {
     if (!hasProgram('/usr/lib/postgresql/*/bin/pg_basebackup', '/usr/sbin/pgbouncer')) {
       return skip('PostgreSQL with PgBouncer', 'node test/postgres-debian.mjs')
@@ -67,7 +73,7 @@ const PARTS = {
     return run(process.execPath, ['test/postgres-debian.mjs', ...(scale < 1 ? sample : [])], env)
   },
 
-  /** Ceph's radosgw; below the whole scale only the port. */
+  /** Ceph's radosgw. At less than the whole scale: only the port. */
   radosgw({ scale }) {
     if (!hasProgram('/usr/bin/radosgw', '/usr/bin/ceph-mon')) {
       return skip('radosgw', 'node test/radosgw.mjs')
@@ -77,7 +83,7 @@ const PARTS = {
     return run(process.execPath, ['test/radosgw.mjs', ...command, ...sample])
   },
 
-  /** Rungs of one process with a seed that nobody has tried yet; one that fails on the commit before, too, is told only. */
+  /** Rungs of one process with a new seed. A seed that fails on the previous commit too is only reported. */
   fresh({ scale }) {
     const rungs = ['T2', 'T2b', 'T3', 'T4', 'T12', 'T14', 'T21', 'T24']
     return run(process.execPath, [

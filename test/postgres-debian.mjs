@@ -28,7 +28,7 @@ const FILES = [
   STORE_FILE,
 ]
 
-/** The programs of the newest version that is installed. */
+/** The programs of the newest installed version. */
 async function findPrograms() {
   const versions = await readdir(VERSIONS).catch(() => [])
   const bins = versions
@@ -51,7 +51,7 @@ function install() {
   })
 }
 
-/** @returns its exit code. */
+/** @returns the exit code */
 function execute(program, args, env) {
   const options = { stdio: 'inherit', cwd: ROOT, env: { ...process.env, ...env } }
   const child = spawn(program, args, options)
@@ -61,7 +61,7 @@ function execute(program, args, env) {
   })
 }
 
-/** The cases of each suite by their results, from the report of vitest. */
+/** The numbers of cases of each suite by result, from vitest's report. */
 function totalsOf({ testResults }) {
   const totals = new Map()
   for (const { ancestorTitles, title, status } of testResults.flatMap(
@@ -75,7 +75,7 @@ function totalsOf({ testResults }) {
   return totals
 }
 
-/** Runs a file of tests, and prints how many cases of each suite passed. @returns the exit code. */
+/** Runs a test file, and prints how many cases of each suite passed. @returns the exit code */
 async function runFile(file, env) {
   const folder = await mkdtemp(join(tmpdir(), 'rowstash-report-'))
   const report = join(folder, 'report.json')
@@ -95,7 +95,7 @@ async function runFile(file, env) {
   }
 }
 
-/** One file after the other. @returns the exit code: 0 if all passed. */
+/** Runs one file after another. @returns the exit code: 0 if all passed */
 async function runSuites(files, env, times) {
   const codes = []
   for (const file of files) {
@@ -107,7 +107,7 @@ async function runSuites(files, env, times) {
 const TIMES_DEFAULT = 3
 const TIMES_MAX = 1_000
 
-/** The number of failovers; NaN for a wrong one. */
+/** The number of failovers; NaN if it is invalid. */
 function timesOf([option, count, ...more]) {
   if (option === undefined) return TIMES_DEFAULT
   const times = Number(count)
@@ -115,13 +115,13 @@ function timesOf([option, count, ...more]) {
   return isRight ? times : Number.NaN
 }
 
-/** Runs this program with the same arguments below a radosgw. @returns its exit code. */
+/** Runs this program with the same arguments below a radosgw. @returns its exit code */
 function withRadosgw() {
   const radosgw = join(import.meta.dirname, 'radosgw.mjs')
   return execute(process.execPath, [radosgw, process.execPath, ...process.argv.slice(1)], {})
 }
 
-/** @returns the exit code. */
+/** @returns the exit code */
 async function main(given) {
   const wantsS3 = given[0] === '--s3'
   const rest = wantsS3 ? given.slice(1) : given

@@ -1,4 +1,4 @@
-// A name that appears or disappears here is a change of the public API: say so in CHANGELOG.md.
+// A name that appears or disappears here changes the public API: add it to CHANGELOG.md.
 import { join } from 'node:path'
 import ts from 'typescript'
 import { beforeAll, expect, test } from 'vitest'
@@ -23,7 +23,7 @@ const ENTRIES = {
   'rowstash/testing': 'test/conformance/testing.ts',
 } as const
 
-/** The exported names of a module, types marked as such. */
+/** The exported names of a module, with types marked. */
 function exportedNames(program: ts.Program, path: string): string[] {
   return exportsOf(program, join(ROOT, path))
     .map(({ name, target, isTypeOnly }) => {
@@ -33,7 +33,7 @@ function exportedNames(program: ts.Program, path: string): string[] {
     .sort()
 }
 
-/** Where the names of a module are declared. */
+/** The declarations of a module's names. */
 function declarations(program: ts.Program, path: string): ReadonlyMap<string, ts.Node | undefined> {
   const checker = program.getTypeChecker()
   const source = program.getSourceFile(join(ROOT, path))
@@ -60,7 +60,7 @@ beforeAll(() => {
   docs = publicDocs(program, Object.fromEntries(entries) as Record<string, string>)
 })
 
-/** The docstring of each of these says what its members are: those of another type, or counts of one kind. */
+/** Types whose docstring describes all their members: members of another type, or counts of one kind. */
 const SPOKEN_FOR = new Set([
   ...['StoreStatus', 'MaintenanceReport', 'StoreLimits', 'ReceiptMerge', 'LevelDatabase', 'Logger'],
   ...['MetricsRegistry', 'RegisteredMetric', 'RegisteredValues', 'FastifyScope'],
@@ -103,7 +103,7 @@ test('a name that several entry points export is one declaration', () => {
   expect([...declared].filter(([, nodes]) => nodes.size > 1).map(([name]) => name)).toEqual([])
 })
 
-/** Bounds of what is waited for over several tries or turns; a wait for one answer of another side is a timeout. */
+/** Bounds of waits over several tries or turns. A wait for one answer of the other side is a timeout. */
 const WAITS = ['retryMsMax', 'waitMsMax']
 
 test('the longest wait for another side is an option ...TimeoutMs', () => {
@@ -132,10 +132,10 @@ test('every code that a docstring names is there, and each code is named by a ca
   expect(codes.filter((code) => !named.has(code))).toEqual([])
 })
 
-/** Types whose methods are what users call most: each has an example. */
+/** Types with the most used methods: each method has an example. */
 const SHOWN = /^(?:Store|Team|Table|Stash|Files|Job|ApiKeys|Client|ClientTable)\./
 
-/** The example of another method shows them. */
+/** Methods that another method's example shows. */
 const SHOWN_ELSEWHERE = ['ApiKeys.find', 'Files.completeUpload']
 
 test('every exported function, class and value has an example, and every main method', () => {

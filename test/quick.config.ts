@@ -1,6 +1,6 @@
-// `npm run test:quick`: tests of each layer that are quick and say most, in small sizes, always with the same choices.
-// Files share their modules, so that nothing is loaded twice: a file that changes global state and leaves it
-// so, or needs a process of its own, does not belong here. What was transformed is kept in node_modules/.cache.
+// `npm run test:quick`: the quick tests of each layer that find most, in small sizes, always with the same choices.
+// Files share their modules, so that nothing is loaded twice. A file that changes global state permanently or needs a
+// separate process does not belong here. Transformed code is kept in node_modules/.cache.
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 

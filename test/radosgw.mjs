@@ -123,7 +123,7 @@ async function stop(folder) {
   for (const child of daemons.reverse()) {
     if (child.exitCode !== null || child.signalCode !== null) continue
     const ended = new Promise((resolve) => child.once('exit', resolve))
-    child.kill('SIGKILL') // Nothing of it is kept.
+    child.kill('SIGKILL') // its data is removed next
     await Promise.race([ended, sleep(STOP_MS_MAX)])
   }
   await rm(folder, { recursive: true, force: true })
@@ -187,7 +187,7 @@ async function createBucket(endpoint, { id, secret }) {
   }
 }
 
-/** @returns its exit code. */
+/** @returns the exit code */
 function execute([program, ...args], env) {
   const child = spawn(program, args, { stdio: 'inherit', env: { ...process.env, ...env } })
   return new Promise((resolve, reject) => {
@@ -196,7 +196,7 @@ function execute([program, ...args], env) {
   })
 }
 
-/** The first signal ends the waiting; the server is stopped behind it. */
+/** The first signal ends the wait, and the caller then stops the server. */
 function signalled() {
   return new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => resolve(0))

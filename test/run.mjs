@@ -24,7 +24,7 @@ import {
   suitesOf,
 } from './rungs/ladder/run-suite.mjs'
 
-/** Words up to the first option name rungs; from there on all is for vitest, but the options of this runner. */
+/** Words before the first option name rungs. Everything after them is for vitest, except for this runner's options. */
 function parseArguments(given) {
   const own = new Set(['--deep', '--table'])
   const rest = given.filter((word) => !own.has(word))
@@ -64,7 +64,7 @@ function renderTable(results, tier) {
   ].join('\n')
 }
 
-/** Runs rungs one after the other, and makes the table. @returns whether all of them held. */
+/** Runs rungs one after another, and makes the table. @returns whether all of them held */
 async function runWithTable({ suites, isPart, isDeep, options }) {
   const tier = isDeep ? 'deep' : 'push'
   await mkdir(RESULTS, { recursive: true })

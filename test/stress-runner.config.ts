@@ -1,4 +1,4 @@
-// Runs each test of a file several times, one after the other, with its hooks. For `npm run test:stress`.
+// Runs each test of a file several times in sequence, with its hooks. For `npm run test:stress`.
 import process from 'node:process'
 import { type RunnerTestSuite, TestRunner } from 'vitest'
 
@@ -11,7 +11,7 @@ function repeat({ tasks }: Pick<RunnerTestSuite, 'tasks'>): void {
   }
 }
 
-// vitest takes the default export.
+// vitest requires a default export.
 export default class RepeatingRunner extends TestRunner {
   onCollected(files: RunnerTestSuite['tasks']): void {
     repeat({ tasks: files })

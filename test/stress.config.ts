@@ -1,4 +1,4 @@
-// The runs of `npm run test:stress`, which names in ROWSTASH_STRESS each file and in how many rounds it runs.
+// The runs of `npm run test:stress`, which passes each file and its number of rounds in ROWSTASH_STRESS.
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
@@ -15,7 +15,7 @@ function sharesProcess(path: string): boolean {
   return folder.test(path) && !SEPARATE_FILES.includes(path)
 }
 
-/** vitest runs a file once a project, so each round is one. */
+/** vitest runs a file once per project, so each round is a project. */
 function projectsOf(round: number): object[] {
   const files = Object.keys(roundsOf).filter((path) => (roundsOf[path] ?? 0) >= round)
   return [false, true].flatMap((isShared) => {

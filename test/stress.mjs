@@ -23,13 +23,13 @@ const SHORT_MS_MAX = 5_000
 /** How often each test of a short file runs in a round. */
 const REPEATS = 10
 
-/** A word of a file that has to do with time, sockets, processes or the disk. */
+/** Words in files that use time, sockets, processes or the disk. */
 const TOUCHES =
   /node:(?:child_process|cluster|dgram|fs|http|https|net|timers|tls|worker_threads)|setTimeout|setInterval|performance\.now|Date\.now|FakeTimers|adapters\/(?:node|open-directory|http|fs|leveldb)|waitFor|\.poll\(/
-/** Support that reads the sources of the project, which is no disk to a test, or writes a seed down. */
+/** Support files that only read the project's sources or write a seed. */
 const HARMLESS = /test\/support\/(?:project|source-files|ladder|seed-record|hang-watch)\.ts$/
 
-/** The modules below test/ that a test file imports, itself too. */
+/** A test file, and the modules below test/ that it imports. */
 function modulesOf(path, found = new Set()) {
   if (found.has(path) || !existsSync(path)) return found
   found.add(path)
@@ -47,7 +47,7 @@ function touchesTheWorld(path) {
   )
 }
 
-/** Runs each file in some rounds. @returns a result for each file and round. */
+/** Runs each file in some rounds. @returns one result per file and round */
 async function runFiles(files, rounds, times) {
   if (files.length === 0) return []
   const folder = await mkdtemp(join(tmpdir(), 'rowstash-stress-'))
@@ -82,7 +82,7 @@ function render([path, results]) {
   return `${path}: ${runs} runs, ${failed} rounds failed, the longest round ${longest} s`
 }
 
-/** The test files that are asked for, of those that touch time, sockets, processes or the disk. */
+/** The requested test files that use time, sockets, processes or the disk. */
 function findFiles(asked) {
   const all = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
   return all

@@ -1,4 +1,4 @@
-// Keeps what the compiler and the linter do not: layers, sizes, names.
+// Rules that neither the compiler nor the linter checks: layers, sizes, names.
 import { builtinModules } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import ts from 'typescript'
@@ -20,7 +20,7 @@ const files = projectFiles()
 const sources = files.filter((path) => /^(?:src|adapters|bench|test)\/.*\.(?:ts|mjs)$/.test(path))
 const shipped = sources.filter((path) => !path.startsWith('test/'))
 
-/** A layer imports itself and what is below it; the two ports do not know each other. */
+/** A layer imports only itself and lower layers. The two ports do not import each other. */
 const LAYERS = [
   ['contract', 'client'],
   ['engine'],
@@ -32,8 +32,8 @@ const LAYERS = [
 ]
 
 /**
- * The folders of the engine, from the surface down. A folder imports itself and the floors below its own; what
- * stands in no folder is the surface.
+ * The folders of the engine, from the surface down. A folder imports only itself and lower floors. Files outside all
+ * folders are the surface.
  */
 const ENGINE_FLOORS = [
   [''],
@@ -53,7 +53,7 @@ const ENGINE_FLOORS = [
   ['types'],
 ]
 
-/** The folders of the contract, likewise. */
+/** The folders of the contract, by the same rules. */
 const CONTRACT_FLOORS = [
   [''],
   ['operations'],
@@ -66,7 +66,7 @@ const CONTRACT_FLOORS = [
   ['http'],
 ]
 
-/** The folders of the adapters, likewise. */
+/** The folders of the adapters, by the same rules. */
 const ADAPTER_FLOORS = [
   ['build'],
   ['cli'],
@@ -90,13 +90,12 @@ const ADAPTER_FLOORS = [
 ]
 
 /**
- * Adapters that implement a port of the core stand beside the core's own implementations: they may import
- * `src/base` and the port. All other adapters see the public entry point only, and the core's checks of arguments by
- * way of `adapters/base`.
+ * Adapters that implement a port of the core may import `src/base` and the port. All other adapters import only the
+ * public entry point, and the core's checks of arguments through `adapters/base`.
  */
 const PORT_IMPLEMENTATIONS = /^adapters\/(?:base|directory|fs|leveldb|postgres|s3)\//
 
-/** The public entry points of the core, and what only the package itself may use of it. */
+/** The public entry points of the core, and the entry that only this package may use. */
 const ENTRIES: ReadonlySet<string> = new Set([
   'src/index.ts',
   'src/internal.ts',
@@ -112,7 +111,7 @@ function rankOf(layer: string | undefined): number {
   return LAYERS.findIndex((names) => layer !== undefined && names.includes(layer))
 }
 
-/** The script of the page is a program of the client, which is no part of the core's entry, and checks what is typed. */
+/** The page's script uses the client, which the core's entry does not include, and checks what people type. */
 const CLIENT_PROGRAMS = /^adapters\/page\/browser\//
 
 function mayImport(importer: string, imported: string): boolean {
@@ -215,11 +214,11 @@ describe('layers', () => {
   })
 })
 
-/** Values made once and never changed, or, as lists of addresses and typed arrays, filled while their module loads. */
+/** Values created once and never changed, or filled while their module loads (lists of addresses, typed arrays). */
 const CONSTANT_CLASSES =
   /^(?:Text(?:En|De)coder|RegExp|BlockList|U?[Ii]nt\d+Array|Prefix|Intl\.\w+Format)$/
 
-/** The declarations at the top of a module that may change after it was loaded. */
+/** Top-level declarations whose value may change after the module has loaded. */
 function moduleStateOf(path: string, source: ts.SourceFile): string[] {
   const lists = source.statements.filter(ts.isVariableStatement)
   return lists
@@ -282,8 +281,8 @@ describe('the core runs anywhere', () => {
   })
 
   test('no package entry it uses imports a module of Node, but the two that bundlers replace', () => {
-    // abstract-level is written for bundlers, which put the packages `events` and `buffer` in the
-    // place of Node's modules of these names.
+    // abstract-level is written for bundlers, which replace Node's modules `events` and `buffer` by the packages of
+    // these names.
     const found = [...packageImports(core)].flatMap(builtInsBehind)
 
     expect([...new Set(found)].sort()).toEqual([
@@ -381,8 +380,8 @@ test(`a folder has at most ${FOLDER_FILES_MAX} files, but for ${FLAT.join(' and 
 
 describe('types and names', () => {
   test('there is no any, no assertion that a value is there, no default export', () => {
-    const own = sources.filter((path) => !/\.config\.m?[jt]s$/.test(path)) // Tools want a default export there.
-    // Parsing all tests takes seconds, and no text without one of these can break the rule.
+    const own = sources.filter((path) => !/\.config\.m?[jt]s$/.test(path)) // Tools require a default export there.
+    // Parsing all tests takes seconds, and a text without one of these words cannot break the rule.
     const suspect =
       /(?:[<>:|&(,=?[]|\b(?:as|is|extends|satisfies|keyof))\s*any\b|\bany\[|\bexport\s*=|\bdefault\b(?!:)|[\w$)\]}"'`>]!(?!=)/
     const wrong = own

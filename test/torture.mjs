@@ -40,7 +40,7 @@ function parse() {
   return { ...values, minutes: Number(values.minutes), suites: suitesOf(positionals) }
 }
 
-/** Runs a rung with a seed. @returns what came of it; `problem` is null if it held. */
+/** Runs a rung with a seed. @returns the result; `problem` is null if it held */
 async function runOnce(suite, { seed, scale, folder }) {
   const env = { ROWSTASH_SEED: String(seed), ROWSTASH_RUNS_SCALE: scale }
   const result = await runSuite(suite, { env, folder })
@@ -59,7 +59,7 @@ async function tellFailure({ suite, problem }, { seed, scale }) {
   console.error(`ROWSTASH_SEED=${seed} ${scaled}npm run test:rung -- ${suite.id}`)
 }
 
-/** Whether the same seed fails on the commit before; undefined: that commit, or the rung there, cannot be had. */
+/** Whether the same seed fails on the previous commit; undefined: that commit or its rung is not available. */
 async function failedBefore({ suite }, { seed, scale }) {
   const place = await mkdtemp(join(tmpdir(), 'rowstash-before-'))
   try {

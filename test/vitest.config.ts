@@ -1,5 +1,5 @@
-// `npm test`: what decides whether a change is right, on a machine that has Node alone, in five minutes. With
-// ROWSTASH_ALL=1, which `npm run test:all` sets, or with the names of files or folders: everything.
+// `npm test`: decides in five minutes whether a change is right, and needs only Node. With ROWSTASH_ALL=1, which `npm
+// run test:all` sets, or with names of files or folders: everything.
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
@@ -8,16 +8,16 @@ import leftToAll from './left-to-all.json' with { type: 'json' }
 import { LeftOutReporter } from './support/left-out-reporter.js'
 
 /**
- * Tests of modules and of stores in memory: many short files, which load the same modules. One process runs many of
- * them, and loads these once. A file that measures memory, mocks a module or leaves a change of global state behind
- * does not belong here.
+ * Tests of modules and of stores in memory: many short files that load the same modules. One process runs many of them,
+ * and loads each module once. A file that measures memory, mocks a module or changes global state permanently does not
+ * belong here.
  */
 export const SHARED_FILES = [
   'test/unit/{base,schema,format,kv,engine,contract,client,adapters}/*.test.ts',
   'test/{store,format}/*.test.ts',
 ]
 
-/** Files that share a process at the size that `npm test` has; at their own they would fill its memory. */
+/** Files that share a process at the size of `npm test`. At full size they would fill its memory. */
 const SHARED_IF_SMALL = [
   'test/{model,rungs/*}/*.test.ts',
   'test/conformance/{contract,find,keys,ports,store}.test.ts',
@@ -25,7 +25,7 @@ const SHARED_IF_SMALL = [
   'test/{documents,page}/*.test.ts',
 ]
 
-/** Files that never share a process: they measure its memory, its work or its descriptors, or mock a module. */
+/** Files that never share a process: they measure its memory, work or descriptors, or mock a module. */
 export const SEPARATE_FILES = [
   'test/store/hostile-input.test.ts',
   'test/store/keyed-rows-max.test.ts',
@@ -37,10 +37,9 @@ export const SEPARATE_FILES = [
 ]
 
 /**
- * What these compare says the same on every version of Node: sources, lists, documents, whose programs call what other
- * files test too, examples of mounts in frameworks, answers of the contract suite, whose cases contract.test.ts runs
- * too, options and texts of commands, whose streams, signals and exits others test, and steps of ports in memory. With
- * ROWSTASH_PLATFORM_ONLY=1 they are left out.
+ * Tests whose result is the same on every version of Node: sources, lists and documents; examples in frameworks; the
+ * contract suite's answers; options and texts of commands; steps of ports in memory. Other files test what depends on
+ * Node, such as streams, signals and exits. ROWSTASH_PLATFORM_ONLY=1 omits them.
  */
 export const SAME_EVERYWHERE = [
   'test/{tidy,public-api}.test.ts',
@@ -56,9 +55,7 @@ export const SAME_EVERYWHERE = [
 
 const isPlatformOnly = process.env['ROWSTASH_PLATFORM_ONLY'] === '1'
 
-/**
- * Files and folders that `npm test` leaves to `npm run test:all`, by what they need.
- */
+/** Files and folders that `npm test` leaves to `npm run test:all`, by what they need. */
 export const LEFT_TO_ALL: Readonly<Record<string, readonly string[]>> = leftToAll
 
 const isForAll = process.env['ROWSTASH_ALL'] === '1'
@@ -69,10 +66,10 @@ const leftOut = (runsAll ? [] : Object.values(LEFT_TO_ALL).flat()).map((path) =>
   path.endsWith('/') ? `${path}**` : path,
 )
 
-/** The part of its runs that a random test makes, but for `npm run test:all`. */
+/** The share of a random test's runs, except in `npm run test:all`. */
 const SCALE = '0.02'
 
-/** The longest files, the longest first: one that begins late runs alone at the end. */
+/** The longest files, in descending order: one that begins late runs alone at the end. */
 export const LONG_FILES = [
   'test/rungs/sim/fault-loop.test.ts',
   'test/rungs/model/model.test.ts',
@@ -110,7 +107,7 @@ export const LONG_FILES = [
   'test/commands/cli.test.ts',
 ]
 
-/** Files with a process of their own, then those that share one; of both the long ones first. */
+/** Files with a separate process, then files that share one. In both groups the long ones come first. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const place = ({ moduleId, project }: TestSpecification): number => {
@@ -127,10 +124,10 @@ export default defineConfig({
   test: {
     globalSetup: ['test/support/built-cli.ts'],
     setupFiles: ['test/support/openapi-watch.ts'],
-    // Deadlines that only a hang reaches.
+    // Only a hang reaches these deadlines.
     testTimeout: 300_000,
     hookTimeout: 300_000,
-    maxWorkers: 3, // For two cores: much of the time is spent waiting for processes, disks and timers.
+    maxWorkers: 3, // For two cores: files mostly wait for processes, disks and timers.
     expect: { poll: { timeout: 60_000 } },
     env: {
       ROWSTASH_TEST_RUN: String(process.pid),
@@ -140,7 +137,7 @@ export default defineConfig({
     },
     reporters: ['default', ...(runsAll ? [] : [new LeftOutReporter(LEFT_TO_ALL)])],
     silent: runsAll ? false : 'passed-only',
-    slowTestThreshold: 60_000, // One line a file.
+    slowTestThreshold: 60_000, // one line per file
     experimental: { fsModuleCache: true },
     sequence: { sequencer: LongestFirst },
     projects: [

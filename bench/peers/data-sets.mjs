@@ -1,4 +1,4 @@
-// The data that all engines get: chunk files on disk, and what their columns are.
+// The data for all engines: chunk files on disk, and the kinds of their columns.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,13 +6,13 @@ import { makeChunks } from '../workloads.mjs'
 
 export const ROWS_PER_CHUNK = 1_000
 
-/** Chunk files that are really different: about as many rows as DuckDB compresses together. */
+/** Distinct chunk files: about as many rows as DuckDB compresses together. */
 const CHUNK_FILES = 128
 
-/** Chunks that engines which take texts hold in memory; they are used in turn. */
+/** Chunks in memory for engines that take texts, used in turn. */
 const CHUNKS_IN_MEMORY = 32
 
-/** Not by its package's name: the package does not export its data. */
+/** By path: the package does not export its data. */
 const FLIGHTS = fileURLToPath(
   new URL('../../node_modules/vega-datasets/data/flights-200k.json', import.meta.url),
 )
@@ -39,7 +39,7 @@ export const DATA_SETS = {
     makeChunks: (seed) => makeChunks({ seed, count: CHUNK_FILES, rows: ROWS_PER_CHUNK }),
   },
   flights: flights(ROWS_PER_CHUNK),
-  /** Chunks with as many bytes as those of standard rows. */
+  /** Chunks with as many bytes as chunks of standard rows. */
   flightsInLargeChunks: flights(10 * ROWS_PER_CHUNK),
 }
 
@@ -52,7 +52,7 @@ function flights(rowsPerChunk) {
   }
 }
 
-/** The 200,000 rows of a public data set, as its devDependency brings them. */
+/** The 200,000 rows of a public data set, from its devDependency. */
 function readFlights(rowsPerChunk) {
   const rows = JSON.parse(readFileSync(FLIGHTS, 'utf8'))
   const chunks = []
@@ -62,7 +62,7 @@ function readFlights(rowsPerChunk) {
   return chunks
 }
 
-/** Writes the chunks of a data set as JSON, and as CSV. @returns bytes a row of both. */
+/** Writes the chunks of a data set as JSON, and as CSV. @returns bytes per row of both */
 export function writeChunkFiles(folder, { data, seed }) {
   mkdirSync(folder, { recursive: true })
   const { rowsPerChunk, makeChunks } = DATA_SETS[data]
@@ -81,7 +81,7 @@ export function writeChunkFiles(folder, { data, seed }) {
 
 const chunkPath = (folder, index, extension) => join(folder, `${index}.${extension}`)
 
-/** The input of an import: chunks as texts, or as the names of their files. */
+/** The input of an import: chunks as texts, or the names of their files. */
 export function openChunks(folder, { count, files, extension }) {
   const held = Math.min(CHUNKS_IN_MEMORY, files)
   const texts = Array.from({ length: held }, (_, index) =>

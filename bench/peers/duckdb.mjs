@@ -1,4 +1,4 @@
-// DuckDB, which reads the chunk files by itself.
+// DuckDB, which reads the chunk files itself.
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { columnList, nameList } from './sql.mjs'
@@ -16,11 +16,11 @@ export async function openDuckDb(directory, { columns, updated, threads }) {
   const path = join(directory, 'bench.duckdb')
   const instance = await DuckDBInstance.create(path, { threads: String(threads) })
   const db = await instance.connect()
-  // No key: rows are in the order of their IDs, by which DuckDB skips what it need not read.
+  // No key: rows are ordered by ID, so DuckDB skips what it need not read.
   const definition = `id INTEGER, ${columnList(columns, TYPES)}`
   await db.run(`CREATE TABLE IF NOT EXISTS bench (${definition})`)
   const names = `id, ${nameList(columns)}`
-  // JSON made by DuckDB: twice as fast as its rows and JSON.stringify.
+  // DuckDB makes the JSON: twice as fast as JSON.stringify of its rows.
   const page = await db.prepare(
     `SELECT to_json(row)::VARCHAR FROM
      (SELECT ${names} FROM bench WHERE id > $1 AND id <= $1 + 1000 ORDER BY id) row`,
@@ -70,7 +70,7 @@ async function ingest(db, columns, paths) {
   return { rows: rowsChanged, keyOf: (index) => index + 1 }
 }
 
-/** One query for the whole table: pages of 1,000 rows are not what it is made for. */
+/** One query for the whole table: DuckDB is not made for pages of 1,000 rows. */
 async function readAll(db, names) {
   const sql = `SELECT to_json(row)::VARCHAR FROM (SELECT ${names} FROM bench) row`
   const result = await db.stream(sql)

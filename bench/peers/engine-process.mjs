@@ -1,5 +1,5 @@
-// One run of one engine, in a process of its own: its memory is nobody else's.
-// Its settings come as one JSON argument; what it measured goes to its parent as a message.
+// One run of one engine, in a separate process, so that its memory can be measured. Its settings are one JSON argument,
+// and it sends its measurements to its parent in a message.
 import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -64,7 +64,7 @@ async function runImport(db) {
   const chunks = openChunks(chunkFolder, { count: rows / rowsPerChunk, files, extension })
   const idleMegabytes = megabytes(residentBytes(process.pid))
   const endWatch = watchLoop()
-  await sleep(5) // It counts from its first timer on.
+  await sleep(5) // It counts from its first timer.
   const startMs = performance.now()
   const done = await db.ingest(chunks)
   const importSeconds = (performance.now() - startMs) / 1000
@@ -83,7 +83,7 @@ async function runImport(db) {
   return { ...measured, keys, settings: about }
 }
 
-/** Every engine must give back the row it got; how it writes a date is its own. */
+/** Every engine must return the row that was inserted, except for its own form of dates. */
 async function checkFirstRow(db, key, chunk) {
   const [source] = JSON.parse(chunk.toString())
   const row = JSON.parse(await db.point(key))
@@ -100,10 +100,10 @@ async function timeCopy(db) {
   return (performance.now() - startMs) / 1000
 }
 
-/** Rows at random over the whole table: the same ones for every engine. */
+/** Random rows of the whole table, the same for every engine. */
 function indicesToRead(rows) {
   const count = Math.min(rows, COLD_READS)
-  const stride = 7_919 // Prime, so that no row comes twice.
+  const stride = 7_919 // prime, so that no row repeats
   const step = Math.floor(rows / count)
   return Array.from({ length: count }, (_, index) => ((index * stride) % count) * step)
 }
@@ -127,7 +127,7 @@ async function timePages(db) {
   return { pageMs: middle(times), builtInPageMs }
 }
 
-/** Every row as JSON bytes, page by page if the engine has no way of its own. */
+/** Reads every row as JSON bytes, page by page unless the engine has a better way. */
 async function timeReadAll(db, expected) {
   const startMs = performance.now()
   const rows = db.readAll === undefined ? await walk(db) : await db.readAll()
@@ -148,8 +148,8 @@ async function walk(db) {
 }
 
 /**
- * Cold: each row for the first time since the engine was opened. Warm: a few rows again and again, once they are in
- * the engine's cache, their code is compiled, and the heap of the process has grown.
+ * Cold: the first read of each row after the engine was opened. Warm: repeated reads of a few rows, when the engine has
+ * cached them, their code is compiled, and the heap has grown.
  */
 async function timePoints(db, keys) {
   const coldMicros = await timeReads(db, keys, keys.length)
@@ -206,7 +206,7 @@ function folderBytes(folder) {
   const entries = readdirSync(folder, { withFileTypes: true, recursive: true })
   const files = entries.filter((entry) => entry.isFile())
   return files.reduce((bytes, { parentPath, name }) => {
-    // A file with holes takes less than its length; one that is short takes whole blocks.
+    // A sparse file takes less than its length; a short one takes whole blocks.
     const { size, blocks } = statSync(join(parentPath, name))
     return bytes + Math.min(size, blocks * 512)
   }, 0)

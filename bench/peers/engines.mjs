@@ -1,4 +1,4 @@
-// The engines that are measured, in the order of the runs of a round.
+// The measured engines, in the order of the runs of a round.
 
 const DURABLE = { synchronous: 'FULL' }
 
@@ -7,7 +7,7 @@ const noPostgres = () =>
     ? 'neither PGHOST nor DATABASE_URL names a server'
     : undefined
 
-/** Each is loaded in a process of its own, so that one which cannot be loaded leaves the others be. */
+/** Each is loaded in a separate process, so that one that cannot be loaded does not affect the others. */
 export const ENGINES = {
   rowstash: {
     label: 'rowstash',

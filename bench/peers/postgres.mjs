@@ -1,4 +1,4 @@
-// PostgreSQL by COPY: as PGlite in this process, or as a server that the environment names.
+// PostgreSQL with COPY: PGlite in this process, or a server that the environment names.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -43,7 +43,7 @@ export async function openPostgres(_, options) {
   const pool = new pg.Pool({ connectionString, max: CONNECTIONS })
   const names = new Map()
   const query = async (text, values) => {
-    // A statement with a name is prepared once on each connection.
+    // A named statement is prepared once per connection.
     if (!names.has(text)) names.set(text, `bench-${names.size}`)
     return (await pool.query({ name: names.get(text), text, values })).rows
   }
@@ -70,17 +70,17 @@ export async function openPostgres(_, options) {
       return { rows, keyOf: (index) => index + 1 }
     },
     close: () => pool.end(),
-    /** The cost of publishing a staging table: every row is written once more. */
+    /** The cost of publishing a staging table: every row is written again. */
     async copyTable() {
       await pool.query(`CREATE TABLE ${COPY} (LIKE ${TABLE} INCLUDING ALL)`)
       await pool.query(`INSERT INTO ${COPY} SELECT * FROM ${TABLE}`)
     },
-    /** The tables are in somebody's database: nothing of them stays. */
+    /** The database may hold other tables: only those of the bench are removed. */
     remove: () => pool.query(`DROP TABLE IF EXISTS ${TABLE}, ${COPY}`),
   }
 }
 
-/** The queries of both. JSON made by the database is read faster than rows and JSON.stringify. */
+/** The queries of both. Reading JSON made by the database is faster than JSON.stringify of rows. */
 async function speak(query, columns, updated) {
   const definition = `id integer PRIMARY KEY, ${columnList(columns, POSTGRES_TYPES)}`
   await query(`CREATE TABLE IF NOT EXISTS ${TABLE} (${definition})`)

@@ -1,4 +1,4 @@
-// Key-value stores with the JSON text of one row under each key: lmdb, and classic-level as rowstash uses it.
+// Key-value stores with one row's JSON text under each key: lmdb, and classic-level as rowstash uses it.
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import { open } from 'lmdb'
@@ -10,14 +10,14 @@ export function openLmdb(directory, { rows }) {
     path: join(directory, 'bench.mdb'),
     keyEncoding: 'uint32',
     encoding: 'string',
-    // Room for all rows at the start, so that the map is not made anew on the way.
+    // Room for all rows at the start, so that the map is never resized.
     mapSize: Math.max(2 ** 30, rows * 1_024),
   })
 
   return {
     async ingest({ count, text }) {
       let key = 0
-      // One transaction, and no row of it waits for anything.
+      // One transaction, in which no row waits.
       db.transactionSync(() => {
         for (let serial = 0; serial < count; serial++) {
           for (const row of JSON.parse(text(serial).toString())) {
@@ -35,7 +35,7 @@ export function openLmdb(directory, { rows }) {
       return pageOf(texts, after)
     },
     point: (key) => db.get(key),
-    /** A put resolves before it is on disk; `flushed` waits for that. */
+    /** A put resolves before it is on disk, and `flushed` waits for that. */
     async update(key, id, value) {
       await db.put(key, changed(db.get(key), id, value))
       await db.flushed

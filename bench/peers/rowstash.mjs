@@ -1,18 +1,18 @@
-// rowstash itself, through its library: chunks put into a stash eight at once, then one create.
+// rowstash through its library: chunks are put into a stash, eight at once, then one create.
 import { closeSync, openSync, readdirSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { openDirectory } from '../dist/node.js'
 
 const PUTS_AT_ONCE = 8
 
-/** Room for a page; each is put where the one before was. */
+/** Room for a page; each page overwrites the previous one. */
 const PAGE_BYTES = 1_048_576
 
 /** FORMAT.md, section 6: the codec byte of the first frame of a segment. */
 const FIRST_CODEC = 8
 const CODECS = ['none', 'deflate', 'zstd']
 
-/** Compresses everything at the next garbage collection, and deletes what that leaves at the second one. */
+/** Compresses everything at the next garbage collection, and deletes the old objects at the second one. */
 const RECOMPRESS_NOW = {
   maintenance: {
     recompressionAgeMs: 0,
@@ -29,7 +29,7 @@ export async function openRowstash(directory, { storeOptions, ...options }) {
     settings: () => ({ codec: codecOf(directory) }),
   })
   const recompress = async () => {
-    await store.close() // What was there when a store was opened has its age at once, and nobody reads old objects.
+    await store.close() // When a store is opened, its segments are old enough at once, and nobody reads old objects.
     const opened = await openDirectory(directory, { ...storeOptions, ...RECOMPRESS_NOW })
     await opened.team('bench').stash('bench').delete() // It would keep the old objects.
     for (let runs = 0; runs < 3; runs++) await opened.maintain()
@@ -38,7 +38,7 @@ export async function openRowstash(directory, { storeOptions, ...options }) {
   return { ...engine, recompress }
 }
 
-/** The engine on a store that is open. */
+/** The engine on an open store. */
 export async function useStore(store, { columns, format = 'json', settings }) {
   const team = store.team('bench')
   let [table] = (await team.tables()).map(({ id }) => team.table(id))
@@ -74,7 +74,7 @@ export async function useStore(store, { columns, format = 'json', settings }) {
     page,
     point: async (key) => (await table.getJson(key)).json,
     update: (key, id, value) => table.updateRow(key, { [id]: value }),
-    /** One row more, by an add of its own. */
+    /** Adds one row by a separate add. */
     add: async (value) => {
       await table.addRows([{ [firstColumn.id]: value }], { onSchemaError: 'updateSchema' })
     },
@@ -83,7 +83,7 @@ export async function useStore(store, { columns, format = 'json', settings }) {
   }
 }
 
-/** How the frames of a store are stored, by the first segment that is found. */
+/** The codec of a store's frames, from the first segment found. */
 function codecOf(directory) {
   const entries = readdirSync(join(directory, 'objects'), { recursive: true, withFileTypes: true })
   for (const entry of entries.filter((found) => found.isFile())) {

@@ -1,4 +1,4 @@
-// rowstash with its records in PostgreSQL, and its objects in the S3 store that the environment names, or there too.
+// rowstash with records in PostgreSQL, and objects there or in the S3 store that the environment names.
 import pg from 'pg'
 import { openStore } from '../dist/index.js'
 import { openPostgresKv, openPostgresObjects } from '../dist/postgres.js'
@@ -14,15 +14,15 @@ const {
 
 export const OBJECTS = endpoint === undefined ? 'PostgreSQL' : 'S3'
 
-/** Why there is nothing to open; undefined if there is. */
+/** Why no store can be opened; undefined if one can. */
 export function sharedLeftOut() {
   return url === '' ? 'DATABASE_URL names no server' : undefined
 }
 
-/** A standby is not measured, so nothing warns of there being none. */
+/** A standby is not measured, so the warning about its absence is dropped. */
 const place = (schema) => ({ urls: [url], schema, onWarning: () => {} })
 
-/** One more handle on the store of a schema. Any number of processes may have one. */
+/** Another handle on the store of a schema. Any number of processes may have one. */
 export async function openSharedStore(schema, storeOptions) {
   const kv = await openPostgresKv(place(schema))
   return openStore({ kv, objects: await openObjects(schema), ...storeOptions })
@@ -45,7 +45,7 @@ async function query(text) {
   }
 }
 
-/** Deletes all of the store of a schema. */
+/** Deletes the whole store of a schema. */
 export async function removeShared(schema) {
   await query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
   if (endpoint === undefined) return
@@ -58,7 +58,7 @@ export async function removeShared(schema) {
   await objects.close()
 }
 
-/** The engine: each process has a store of its own, which it removes at its end. */
+/** The engine: each process has its own store, which it removes at its end. */
 export async function openShared(_, { storeOptions, ...options }) {
   const schema = `rowstash_bench_${process.pid}`
   const store = await openSharedStore(schema, storeOptions)

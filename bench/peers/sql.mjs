@@ -1,9 +1,9 @@
-// Shared by the engines that speak SQL.
+// Shared by the SQL engines.
 
-/** A column's name as SQL writes it; names of the data sets need no escaping. */
+/** A column's name in SQL; names of the data sets need no escaping. */
 const quoted = (id) => `"${id}"`
 
-/** The definition of the table, given what each kind of column is called. */
+/** The definition of the table, given the SQL type of each kind of column. */
 export function columnList(columns, types) {
   return columns.map(({ id, kind }) => `${quoted(id)} ${types[kind]}`).join(', ')
 }
@@ -12,7 +12,7 @@ export function nameList(columns) {
   return columns.map(({ id }) => quoted(id)).join(', ')
 }
 
-/** Rows as PostgreSQL's COPY takes them in its text format. */
+/** Rows in the text format of PostgreSQL's COPY. */
 export function renderCopy(columns, rows, firstId) {
   const cell = (value) => {
     const text = typeof value === 'object' ? JSON.stringify(value) : String(value)

@@ -1,5 +1,5 @@
-// SQLite, by better-sqlite3 or by node:sqlite, with a typed column for each column, or with the row's JSON text in one
-// column.
+// SQLite, through better-sqlite3 or node:sqlite, with a typed column for each column, or with the row's JSON text in
+// one column.
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { columnList, nameList } from './sql.mjs'
@@ -33,7 +33,7 @@ const DRIVERS = {
     }
     return db
   },
-  /** With the calls of better-sqlite3 that are used here. */
+  /** The calls of better-sqlite3 that this file uses, on node:sqlite. */
   async nodeSqlite(path) {
     const { DatabaseSync } = await import('node:sqlite')
     const db = new DatabaseSync(path)
@@ -65,7 +65,7 @@ async function openDatabase(directory, { driver = 'betterSqlite', synchronous })
   return db
 }
 
-/** Inserts all chunks in one transaction. @param takesTurns - Lets the event loop go on after each chunk. */
+/** Inserts all chunks in one transaction. @param takesTurns - Yields to the event loop after each chunk. */
 async function ingestAll(db, { count, text }, takesTurns, insertChunk) {
   let rows = 0
   db.exec('BEGIN')
@@ -109,7 +109,7 @@ export async function openTyped(directory, options) {
     builtInPage: (after = 0) => Buffer.from(builtInPage.get(after)),
     point: (key) => JSON.stringify(restore(point.get(key))),
     update: (key, _, value) => update.run(value, key),
-    /** The cost of publishing a staging table: every row is written once more. */
+    /** The cost of publishing a staging table: every row is written again. */
     copyTable() {
       db.exec(`CREATE TABLE published (${definition})`)
       db.exec('INSERT INTO published SELECT * FROM bench')
@@ -142,7 +142,7 @@ export async function openJson(directory, options) {
   }
 }
 
-/** IDs have no gaps here, so that the next page is known by counting. */
+/** IDs have no gaps here, so the next page is found by counting. */
 function pageOf(bytes, rows, after) {
   return { bytes, rows, next: rows === 1_000 ? after + rows : undefined }
 }
@@ -157,7 +157,7 @@ function bound(columns, id, row) {
   return values
 }
 
-/** Makes of a row as SQLite gives it the row that was inserted. */
+/** Converts a row from SQLite back to the inserted row. */
 function rowRestorer(columns) {
   const idsOf = (kind) => columns.filter((column) => column.kind === kind).map(({ id }) => id)
   const [booleans, lists] = [idsOf('boolean'), idsOf('texts')]

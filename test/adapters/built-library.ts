@@ -1,4 +1,4 @@
-// The library as programs import it: built into the folder that the examples find it in.
+// Builds the library into the folder from which the examples import it.
 import { execFile } from 'node:child_process'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ const ENTRIES = {
   postgres: 'adapters/postgres.ts',
 }
 
-/** Builds what the examples import. @returns what removes it */
+/** Builds the library. @returns removes the build */
 export async function buildLibrary(): Promise<() => Promise<void>> {
   const folder = join(ROOT, 'test/adapters/node_modules/rowstash')
   await rm(folder, { recursive: true, force: true })

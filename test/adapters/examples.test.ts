@@ -1,5 +1,5 @@
-// Goal: the examples that HOSTING.md lists run in their frameworks as they are, end as a supervisor asks them to, and are no longer
-// than 20 lines.
+// Goal: the examples that HOSTING.md lists run unchanged in their frameworks, end when a supervisor asks them to, and
+// have at most 20 lines.
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, rm, writeFile } from 'node:fs/promises'
@@ -33,7 +33,7 @@ beforeAll(async () => {
 
 afterAll(() => removeLibrary())
 
-/** The example, which also tells when its store is closed. */
+/** The example, changed to print when its store is closed. */
 function told(text: string): string {
   return `${text.replace("await openDirectory('./data')", '$&.then(told)')}
     function told(store) {
@@ -53,7 +53,9 @@ async function running(start: Start): Promise<Running> {
   return example
 }
 
-/** Imports rows in chunks, and text with digits that JSON.parse would lose, and reads both. @returns the table's ID */
+/**
+ * Imports rows in chunks, and a number with digits that JSON.parse would lose, and reads both. @returns the table's ID
+ */
 async function checkContract({ url }: Running): Promise<string> {
   const client = createClient({ url: `${url}/api`, key: KEY })
   const rows = async function* () {
@@ -77,13 +79,13 @@ async function checkContract({ url }: Running): Promise<string> {
   return tableId
 }
 
-/** Ends it; its store is closed then. */
+/** Ends the example, and expects that its store is closed then. */
 async function checkClose({ output, terminate }: Running): Promise<void> {
   expect(await terminate()).toBe(0)
   expect(output()).toContain('the store is closed')
 }
 
-/** Ends it while a request is under way, which is answered before the store is closed. */
+/** Ends the example during a request, which is answered before the store is closed. */
 async function checkEnd(example: Running): Promise<void> {
   const { url, output } = example
   const authorization = `Bearer ${KEY}`
@@ -91,7 +93,7 @@ async function checkEnd(example: Running): Promise<void> {
   const slow = request(`${url}/api/tables?name=slow`, { method: 'POST', headers })
   const answered = once(slow, 'response') as Promise<[IncomingMessage]>
   await new Promise((sent) => slow.write('a\n1\n', sent))
-  // By the second answer it has accepted the other connection, and read what came over it.
+  // When the second answer arrives, the server has accepted the other connection and read its bytes.
   for (const _ of ['first', 'second']) {
     expect((await fetch(`${url}/api/healthz`)).status).toBe(200)
   }
@@ -130,7 +132,7 @@ describe.each<Start & { label: string }>([
 
     await checkContract(example)
     await checkPage(example)
-    // The program for Koa has no line left for it.
+    // The program for Koa has no line left to print it.
     const isShown = example.output().includes(`listening on ${example.url}/api`)
     expect(isShown).toBe(start.name !== 'koa.mjs')
     await checkEnd(example)
@@ -159,7 +161,7 @@ describe('in runtimes', () => {
 
     await checkContract(example)
     await checkPage(example)
-    await checkClose(example) // It cuts bodies that are still coming.
+    await checkClose(example) // bodies that are still arriving are cut
   })
 })
 
@@ -186,7 +188,7 @@ describe.skipIf(NEXT === undefined)('in Next.js', () => {
   })
 })
 
-/** Asks a route while somebody else has the directory open, and when nobody has. It prints both answers. */
+/** Asks a route while another process has the directory open, and after that process has ended. Prints both answers. */
 const ASKED_TWICE = {
   'next-app': `
     import { GET } from './app/api/[...path]/route.js'

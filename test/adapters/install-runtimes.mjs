@@ -1,5 +1,5 @@
-// Installs Bun, Deno and Next.js for the examples, in a folder of their own: half a gigabyte that no other test needs.
-// Without them their examples are skipped.
+// Installs Bun, Deno and Next.js for the examples, in a separate folder: they are half a gigabyte that no other test
+// needs. Without them their examples are skipped.
 import { spawnSync } from 'node:child_process'
 import process from 'node:process'
 

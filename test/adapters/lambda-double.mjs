@@ -1,5 +1,5 @@
-// Plays the part of AWS: asks the handler of lambda.mjs with events of an HTTP API of API Gateway, version 2.0, and sends
-// what it returns.
+// Plays AWS: calls the handler of lambda.mjs with events of an HTTP API of API Gateway, version 2.0, and sends its
+// results.
 import { createServer } from 'node:http'
 import process from 'node:process'
 import { buffer } from 'node:stream/consumers'

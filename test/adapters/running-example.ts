@@ -1,4 +1,4 @@
-// Runs an example as its reader does: a copy of it, in a folder of its own, as a process that listens on a free port.
+// Runs a copy of an example in a separate folder, as a process that listens on a free port.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -10,18 +10,18 @@ const FOLDER = join(ROOT, 'test/adapters')
 
 export const KEY = 'a-long-random-text-of-the-host'
 
-/** Longer than any of them takes to begin, on a machine that does other work. */
+/** No example takes longer to start, even on a busy machine. */
 const READY_MS_MAX = 90_000
 
 export type Start = Readonly<{
-  /** The name of the file or of the folder. */
+  /** The name of the file or folder. */
   name: string
-  /** The program that runs it. Default: this Node. */
+  /** The program that runs the example. Default: this Node. */
   program?: string
-  /** Its arguments, in the folder of the copy. Default: the file. */
+  /** Arguments of the program; its working directory is the copy. Default: the file. */
   args?: readonly string[]
   env?: Readonly<Record<string, string>>
-  /** Makes the text of another example of it. Default: as it is. */
+  /** Changes the text of the copy. Default: unchanged. */
   changed?: (text: string) => string
 }>
 
@@ -29,14 +29,14 @@ export type Running = Readonly<{
   url: string
   /** Where the copy is. */
   folder: string
-  /** What it has printed. */
+  /** What the example has printed. */
   output(): string
-  /** Asks it to end, as a supervisor does. @returns its exit code; null: a signal ended it. */
+  /** Asks the example to end, as a supervisor does. @returns its exit code; null: a signal ended it */
   terminate(): Promise<number | null>
   stop(): Promise<void>
 }>
 
-/** The file of an example or, of one that is a folder, its files. */
+/** The file of an example, or all files of an example that is a folder. */
 export async function filesOfExample(name: string): Promise<readonly string[]> {
   const path = join(FOLDER, 'examples', name)
   if (name.includes('.')) return [path]
@@ -54,7 +54,7 @@ export async function copyExample(name: string): Promise<string> {
   return folder
 }
 
-/** Starts an example. Whoever starts it stops it. */
+/** Starts an example. The caller stops it. */
 export async function startExample(start: Start): Promise<Running> {
   const { name, program = process.execPath, args = [name], env = {}, changed } = start
   const folder = await copyExample(name)
@@ -63,7 +63,7 @@ export async function startExample(start: Start): Promise<Running> {
   const port = await freePort()
   const child = spawn(program, [...args], {
     cwd: folder,
-    detached: true, // A server of its own may have processes of its own.
+    detached: true, // Its server may start further processes.
     env: { PATH: process.env['PATH'], PORT: String(port), API_KEY: KEY, ...env },
   })
   let printed = ''
@@ -97,7 +97,7 @@ export async function startExample(start: Start): Promise<Running> {
   }
 }
 
-/** Ends the process and those that it started. */
+/** Ends the process and those that it has started. */
 function kill({ pid, exitCode, signalCode }: ChildProcess): void {
   if (pid === undefined || exitCode !== null || signalCode !== null) return
   process.kill(-pid, 'SIGKILL')

@@ -5,7 +5,7 @@ import { ROOT } from '../support/project.js'
 
 const PACKAGES = join(ROOT, 'test/adapters/node_modules')
 
-/** The binary of a package of this platform; undefined: it is not installed. */
+/** The binary of a package for this platform; undefined: it is not installed. */
 function binaryOf(scope: string, path: string): string | undefined {
   const folder = join(PACKAGES, scope)
   if (!existsSync(folder)) return undefined

@@ -1,5 +1,5 @@
-// Without a server: single calls with hostile bodies, and for each the CPU time it took, per MiB of body too, and its
-// longest stretch without a turn of the event loop. Compression is off, as its threads would be counted.
+// Without a server: single calls with hostile bodies. Prints for each its CPU time, also per MiB of body, and its
+// longest stretch without a turn of the event loop. Compression is off, because its threads would be counted.
 import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -98,7 +98,7 @@ const FORMATS = {
   ],
 }
 
-/** CSV beside what is said of it. */
+/** CSV with other settings of its dialect. */
 const trims = { delimiter: ';', trim: true, escape: 'backslash', extraFields: 'dropEmpty' }
 const detected = { dialect: 'detect' }
 const DIALECTS = [

@@ -1,5 +1,5 @@
-// The parts of every attack: a server of its own, a healthy client in another process beside it, and the
-// numbers of both. An attack is a script that calls `runAttack`; README.md tells how to run one.
+// The parts of every attack: its server, a healthy client in another process, and the measurements of both. An attack
+// is a script that calls `runAttack`; README.md tells how to run one.
 import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { parseArgs } from 'node:util'
 const DIST = fileURLToPath(new URL('../../dist', import.meta.url))
 const HEALTHY_CLIENT = fileURLToPath(new URL('healthy-client.mjs', import.meta.url))
 
-/** Keys of the server: the attacker's, and that of the healthy client, which is of another team. */
+/** Keys of the server: the attacker's, and the healthy client's, which belongs to another team. */
 export const ATTACKER_KEY = 'key-of-the-attacker'
 export const HEALTHY_KEY = 'key-of-the-healthy-client'
 
@@ -100,7 +100,7 @@ async function startHealthyClient(url) {
   }
 }
 
-/** Resident memory of the server, in megabytes: the least and the most since the last `take`. */
+/** Resident memory of the server, in megabytes: the least and the most since the previous `take`. */
 function sampleMemory(pid) {
   let least = Number.POSITIVE_INFINITY
   let most = 0

@@ -1,5 +1,5 @@
-// A client without a key opens as many connections as it can and keeps each of them busy with requests that are
-// refused, while another, of the same address, has a key and opens a connection for each of its requests.
+// A client without a key opens as many connections as it can and keeps each busy with requests that are refused.
+// Another client at the same address has a key and opens a connection for each request.
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -7,7 +7,7 @@ import { runAttack } from './harness.mjs'
 
 const CONNECTIONS = 1_200
 const REFUSED = 'GET /tables HTTP/1.1\r\nhost: a\r\nauthorization: Bearer nobody-has-this\r\n\r\n'
-/** More often than idle connections are closed. */
+/** Shorter than the time after which idle connections are closed. */
 const REFUSED_EVERY_MS = 2_000
 const PROBE_PAUSE_MS = 100
 const PROBE_MS_MAX = 5_000
@@ -53,7 +53,7 @@ await runAttack({
   },
 })
 
-/** How long a client waits that has a key and no connection yet; undefined: it gets no answer. */
+/** How long a client with a key waits for a new connection and its answer; undefined: it gets no answer. */
 function probe(url, key) {
   const begunAt = performance.now()
   return new Promise((resolve) => {

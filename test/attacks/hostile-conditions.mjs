@@ -1,5 +1,5 @@
-// Pages with conditions that are chosen to take long, by a key that may only read: of many tests, of long texts that are
-// nearly contained, and of numbers whose exponent has a million digits.
+// A key that may only read asks for pages with the slowest conditions: many tests, long texts that are nearly
+// contained, and numbers whose exponents have a million digits.
 import { runAttack } from './harness.mjs'
 
 const CALLERS = 4

@@ -1,5 +1,5 @@
-// A thousand clients follow a table and hear nothing, and then hear of each commit: what they hold, and how long it takes
-// from a commit to its event, for one client, for a hundred and for all.
+// A thousand clients follow a table that does not change, and then receive each commit. Measures the memory that they
+// hold, and the time from a commit to its event for one client, for a hundred and for all.
 
 import { readFileSync } from 'node:fs'
 import { request } from 'node:http'
@@ -10,7 +10,7 @@ const FEEDS = 1_000
 const WARM_UP = 300
 const ROUNDS = [1, 100, FEEDS]
 const COMMITS = 200
-/** After a commit, so that commits do not wait for each other. */
+/** The pause after a commit, so that commits do not wait for each other. */
 const PAUSE_MS = 20
 
 await runAttack({
@@ -26,7 +26,7 @@ await runAttack({
     const { tableID } = await send('POST', '/tables', { name: 'Followed', rows: [{ n: 0 }] })
     const open = () => openFeed(`${url}/tables/${tableID}/changes`, headers)
     const feeds = []
-    for (let at = 0; at < WARM_UP; at++) (await open()).close() // What a first request loads is not of the feeds.
+    for (let at = 0; at < WARM_UP; at++) (await open()).close() // The first request loads code.
     await sleep(2_000)
     const before = residentMegabytes(pid)
     for (let at = 0; at < FEEDS; at++) feeds.push(await open())

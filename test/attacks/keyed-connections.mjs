@@ -1,5 +1,5 @@
-// A tenant opens more connections than a server takes, shows its key on each and keeps it, idle or with a request whose
-// body does not come, while another tenant opens a connection for each of its requests, and a probe asks for /healthz.
+// A tenant opens more connections than a server takes and shows its key on each. It keeps them idle, or busy with a
+// request whose body never arrives. Another tenant opens a connection for each request, and a probe asks for /healthz.
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -32,7 +32,7 @@ for (const kind of ['idle', 'busy']) {
       }
       for (let made = 0; made < CONNECTIONS; made++) {
         hold()
-        if (made % PACED === 0) await sleep(10) // Those without a known key may not be many at a time.
+        if (made % PACED === 0) await sleep(10) // The server bounds connections that have not shown a known key.
       }
       const refresh = setInterval(() => {
         if (kind === 'idle') for (const socket of held) socket.write(idle)
@@ -60,7 +60,7 @@ function summary(probes) {
   return { answered: answered.length, failed, p50: at(0.5), max: at(1) }
 }
 
-/** How long a client waits that has no connection yet, in milliseconds; undefined: it gets no answer of 200. */
+/** How long a client waits for a new connection and its answer, in milliseconds; undefined: no answer of 200. */
 function probe(url, path) {
   const begunAt = performance.now()
   return new Promise((resolve) => {

@@ -1,9 +1,9 @@
-// Tables with schemas as large as they may be, each used once, against a server with a small heap: what is
-// remembered of their schemas must not grow with their number.
+// Tables with the largest schemas allowed, each used once, against a server with a small heap. The memory for their
+// schemas must not grow with the number of tables.
 import { runAttack } from './harness.mjs'
 
 const TABLES = 50
-/** The display names of a table's columns, by their length: one as long as a text of a body may be, or many that are taken. */
+/** The lengths of a table's display names: one as long as a text of a body may be, or many that are accepted. */
 const ONE_NAME = [1_000_000]
 const MANY_NAMES = Array(1_000).fill(950)
 

@@ -1,5 +1,5 @@
-// Somebody who was given one location of an upload, and no key, sends to it on 100 connections, each just fast
-// enough not to be cut. Meanwhile a client with a key uploads small files.
+// An attacker without a key, who has the location of one upload, sends to it on 100 connections, each just fast enough
+// not to be cut. Meanwhile a client with a key uploads small files.
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runAttack } from './harness.mjs'

@@ -1,4 +1,4 @@
-// One client after the other sends 10,000 requests without a key in 270 KB, and reads nothing.
+// One client after another sends 10,000 requests without a key in 270 KB, and reads no answer.
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runAttack } from './harness.mjs'

@@ -1,5 +1,5 @@
-// Bodies of rows that cost much for what they are, with a fault at the end, so that they are read twice and nothing is
-// stored: empty rows, records of differing lengths, commas, quotes, values that do not fit.
+// Bodies of rows that cost much per byte: empty rows, records of differing lengths, commas, quotes, values that do not
+// fit. A fault at the end causes a second read, and nothing is stored.
 import { runAttack } from './harness.mjs'
 
 const MIB = 1_048_576

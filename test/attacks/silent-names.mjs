@@ -1,4 +1,4 @@
-// A tenant has files fetched from hosts whose name servers never answer, while another has one fetched from a host that
+// A tenant imports files from hosts whose name servers never answer, while another imports one from a host that
 // is found at once. Run it where /etc/resolv.conf names 127.0.0.1 alone, as in a mount namespace of its own:
 //   unshare --mount sh -c 'mount --bind FILE /etc/resolv.conf && node test/attacks/silent-names.mjs'
 import { createSocket } from 'node:dgram'

@@ -1,5 +1,5 @@
-// Clients of one team send large bodies just fast enough not to be cut. Meanwhile a client of another team with a
-// slow line sends 10 MB, steadily, which takes it more than two minutes: it must succeed.
+// Clients of one team send large bodies just fast enough not to be cut. Meanwhile a client of another team, on a slow
+// line, sends 10 MB steadily for more than two minutes: it must succeed.
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,5 +1,5 @@
-// As many tables as may be, with names as long as they are accepted and characters that are six in JSON, which many requests
-// list at the same time.
+// As many tables as allowed, with names of the greatest length, in characters that take six bytes in JSON. Many
+// requests list them at the same time.
 import { runAttack } from './harness.mjs'
 
 const TABLES = 10_000

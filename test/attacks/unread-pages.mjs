@@ -1,10 +1,10 @@
-// Five hundred clients ask for the same page of 16 MB; none reads it at first, then all do.
+// Five hundred clients request the same page of 16 MB. At first none reads it, then all do.
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runAttack } from './harness.mjs'
 
 const CONNECTIONS = 500
-/** So few are opened at a time, as a server bounds connections on which no key was seen. */
+/** Connections opened at a time: a server bounds those that have not shown a key. */
 const BATCH = 100
 const ROWS_PER_CHUNK = 4_000
 const CHUNKS = 2
@@ -46,7 +46,7 @@ await runAttack({
   },
 })
 
-/** Asks for the page on a connection of its own, and reads nothing yet. */
+/** Requests the page on a new connection, without reading it yet. */
 function openReader(url, path, key) {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)

@@ -1,13 +1,13 @@
-// Bodies full of hosts that take long to convert to ASCII, in columns of URIs and e-mail addresses: as the
-// rows of a chunk, as rows whose misfits are dropped, and as arrays of megabytes in single rows.
+// Bodies full of hosts that take long to convert to ASCII, in columns of URIs and e-mail addresses: in the rows of a
+// chunk, in rows whose misfits are dropped, and in arrays of megabytes in single rows.
 import { runAttack } from './harness.mjs'
 
 const BODY_BYTES = 15 * 1_024 * 1_024
 const ROW_BYTES = 4 * 1_000 * 1_000
 
-/** Each letter becomes 18 when it is converted, with spaces: such a host is refused in the end. */
+/** The conversion makes each letter 18, with spaces, so the host is refused in the end. */
 const MISFIT = `https://${'\ufdfa'.repeat(500)}/`
-/** Each letter becomes 5, and the host fits. */
+/** The conversion makes each letter 5, and the host is accepted. */
 const HOST = `https://${'\u3300'.repeat(245)}.example/`
 const SHORT_HOST = 'ws:ü'
 const ADDRESS = `a@${'\u3301\u3302\u3303.'.repeat(60)}example`

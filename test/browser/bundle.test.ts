@@ -1,6 +1,6 @@
-// Goal: a bundler makes a working program of the package, for Node and for a browser, without polyfills of ours.
-// Method: esbuild as users call it; the programs are run in Node and in a real browser, where the databases of the
-// package `level` are in IndexedDB.
+// Goal: a bundler turns the package into a working program, for Node and for a browser, without polyfills of ours.
+// Method: esbuild as users call it. The programs run in Node and in a real browser, where the package `level` keeps its
+// databases in IndexedDB.
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ const found = findChromium()
 let folder: string
 
 beforeAll(async () => {
-  // Below node_modules, so that the packages are found which a bundle leaves where they are.
+  // Below node_modules, so that bundles find the packages that they do not include.
   const cache = join(ROOT, 'node_modules', '.cache')
   await mkdir(cache, { recursive: true })
   folder = await mkdtemp(join(cache, 'rowstash-bundle-'))

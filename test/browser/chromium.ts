@@ -1,4 +1,4 @@
-// Finds the browser of this machine. None is downloaded: one that is not there is a reason to skip.
+// Finds the browser of this machine. Nothing is downloaded: without a browser, tests are skipped.
 import { spawnSync } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -7,16 +7,16 @@ const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
 
 export type FoundChromium =
   | Readonly<{ path: string }>
-  /** Why there is none. */
+  /** Why no browser is used. */
   | Readonly<{ path?: never; reason: string }>
 
-/** ROWSTASH_CHROMIUM names another browser than the one in PATH; empty: none shall be used. */
+/** ROWSTASH_CHROMIUM names the browser instead of PATH; if it is empty, none is used. */
 export function findChromium(): FoundChromium {
   const named = process.env['ROWSTASH_CHROMIUM']
   if (named === '') return { reason: 'ROWSTASH_CHROMIUM is empty' }
   const path = named ?? inPath()
   if (path === undefined) return { reason: `none of ${NAMES.join(', ')} is in PATH` }
-  // Some systems have a script of this name that only says how to get the browser.
+  // On some systems a script of this name only says how to get the browser.
   const asked = spawnSync(path, ['--version', '--no-sandbox'], {
     timeout: 60_000,
     encoding: 'utf8',
@@ -35,6 +35,6 @@ function isExecutable(path: string): boolean {
     accessSync(path, constants.X_OK)
     return true
   } catch {
-    return false // There is none of this name here.
+    return false // no file of this name in this folder
   }
 }

@@ -1,6 +1,6 @@
-// Goal: a page can bring in a picture from the browser and show it, and no stored file can act in a page.
-// Method: a real browser and two sites. A hostile file sends canaries when it acts. That none came means
-// something only because the same files, in the same ways, do send them from a server without protection.
+// Goal: a page can upload a picture from the browser and show it, and no stored file can act in a page.
+// Method: a real browser and two sites. A hostile file that acts sends canaries. The same files send them from a server
+// without protection, which shows that silence means protection.
 import { type Browser, chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openMemory, type Store } from '../../src/index.js'
@@ -18,7 +18,7 @@ describe.skipIf(found.path === undefined)('files in Chromium', () => {
   let sites: Sites
   let browser: Browser
 
-  // Playwright starts it without its sandbox of processes, which it could not have as root.
+  // Without Playwright's sandbox of processes, which root cannot have.
   const launch = () => chromium.launch({ executablePath: found.path ?? '', timeout: 60_000 })
 
   beforeAll(async () => {
@@ -33,7 +33,7 @@ describe.skipIf(found.path === undefined)('files in Chromium', () => {
     await store?.close()
   })
 
-  /** Visits again with a new browser if one gets stuck. What a file did in the first visit counts too. */
+  /** Visits again with a new browser if one gets stuck. The acts of the first visit count too. */
   async function meet(site: SiteName, mount: Mount, met: readonly Meeting[]): Promise<Visit> {
     try {
       return await visit(browser, sites, { site, mount }, met)
@@ -76,7 +76,7 @@ describe.skipIf(found.path === undefined)('files in Chromium', () => {
     { site: 'shop', where: 'the origin of the page' },
   ] as const)('a hostile file on $where', ({ site }) => {
     test('acts where nothing protects it, and never where the store serves it', async () => {
-      // No page takes part when a person goes to a file, so one origin is enough for that.
+      // When a person navigates to a file, no page takes part, so one origin is enough.
       const met = meetings(WAYS.filter((way) => site === 'files' || way !== 'navigate'))
       const bare = await meet(site, 'bare', met)
       const stored = await meet(site, 'stored', met)
@@ -88,13 +88,13 @@ describe.skipIf(found.path === undefined)('files in Chromium', () => {
       expect(stored.framed).toEqual([])
 
       if (site === 'files') expect(missing(documents, stored.downloads)).toEqual([])
-      // That a script in a picture never runs proves nothing, so see that the pictures are there.
+      // That no script ran in a picture proves something only if the pictures are shown.
       expect(missing(PICTURES, bare.pictures)).toEqual([])
       expect(missing(PICTURES, stored.pictures)).toEqual([])
     })
   })
 
-  // Each protection has to hold on its own, or one that is lost is not missed until the next one is.
+  // Each protection must suffice alone: otherwise the loss of one goes unnoticed until the other is lost too.
   test.each([
     { mount: 'download-only', met: meetings(DOCUMENT_WAYS, isRunAsDocument) },
     { mount: 'sandbox-only', met: meetings(DOCUMENT_WAYS, isRunAsDocument) },
@@ -122,22 +122,22 @@ const IMAGE = Buffer.from(
   'base64',
 )
 
-/** Ways in which only the content of a file matters, and whether the browser believes its type. */
+/** Ways in which only the content of a file matters, and the browser's trust in its type. */
 const CONTENT_WAYS: readonly Way[] = ['script', 'stylesheet', 'worker']
 
-/** Those that a browser can show in an `<img>`. */
+/** Files that a browser can show in an `<img>`. */
 const PICTURES = ['drawing.svg', 'page.gif']
 
 const documents = HOSTILE_FILES.filter(({ isDocument }) => isDocument).map(
   ({ fileName }) => fileName,
 )
 
-/** The control has shown that it acts as a document. */
+/** Whether the control has shown that the file acts as a document. */
 function isRunAsDocument({ runsBy }: HostileFile): boolean {
   return runsBy.includes('navigate')
 }
 
-/** A browser takes it for a document, if at all, by looking into it. */
+/** Whether only a look at the content can make a browser treat the file as a document. */
 function isGuessed({ isDocument }: HostileFile): boolean {
   return !isDocument
 }
@@ -149,7 +149,7 @@ function meetings(
   return HOSTILE_FILES.filter(isMet).flatMap((file) => ways.map((way) => ({ file, way })))
 }
 
-/** The effects of the files where nothing protects against them. */
+/** The acts of the files on a mount without protection. */
 function actsToExpect(site: SiteName): readonly string[] {
   // A page takes neither a worker nor a style sheet of a wrong type from another origin.
   const unmet: readonly Way[] = site === 'files' ? ['worker', 'stylesheet'] : ['navigate']
@@ -158,7 +158,7 @@ function actsToExpect(site: SiteName): readonly string[] {
       .filter((way) => !unmet.includes(way))
       .flatMap((way) => {
         const by = way === 'stylesheet' ? ['style'] : ['script']
-        // A page that a person opens has no opener to send a message to.
+        // A page opened by a person has no opener to receive a message.
         if (way !== 'stylesheet' && way !== 'navigate') by.push('message')
         return by.map((act) => `${fileName} by ${way}: ${act}`)
       }),

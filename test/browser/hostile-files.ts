@@ -1,5 +1,5 @@
-// Files that want to act when a browser meets them. Each sends canaries: a request, and a message to the
-// page that holds it. Whatever way it was met by is the `way` in the query of its own URL.
+// Files that act when a browser loads them. Each sends canaries: a request, and a message to the page that contains it.
+// The `way` in the query of a file's URL says how it was loaded.
 
 /** How a page, or a person, meets a file. */
 export type Way =
@@ -13,7 +13,7 @@ export type Way =
   | 'stylesheet'
   | 'worker'
 
-/** Those in which a file can become a document. */
+/** Ways in which a file can become a document. */
 export const DOCUMENT_WAYS: readonly Way[] = ['navigate', 'open', 'iframe', 'object', 'embed']
 
 export const WAYS: readonly Way[] = [...DOCUMENT_WAYS, 'img', 'script', 'stylesheet', 'worker']
@@ -22,13 +22,13 @@ export type HostileFile = Readonly<{
   fileName: string
   contentType: string
   bytes: Uint8Array
-  /** Its type makes it a document, without any guessing by the browser. */
+  /** Whether its type makes it a document, without any guess by the browser. */
   isDocument: boolean
-  /** Ways that do run it where nothing protects it. No browser runs a script of what is in an `<img>`. */
+  /** Ways that run it on a server without protection. No browser runs scripts of an `<img>`. */
   runsBy: readonly Way[]
 }>
 
-/** Free of `<`, `&` and of ends of comments, so that it can stand in every kind of file. */
+/** It contains no `<`, `&` or end of a comment, so that it can stand in every kind of file. */
 const SCRIPT = `(function () {
   var own = self.document ? document.currentScript : null
   var at = (own ? own.src : '') || location.href
@@ -64,17 +64,17 @@ function svg(): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" ${size}><rect width="8" height="8"/><script>${SCRIPT}</script></svg>`
 }
 
-/** Makes the rest of the script a comment. A style sheet knows no comments that start with `//`. */
+/** Makes the rest of the script a comment. A style sheet has no comments that start with `//`. */
 function tail(fileName: string): string {
   return `/*${page(fileName)}*///{}[title='${fileName}']{background:url(../../canary?by=style;file=${fileName})}`
 }
 
-/** A script, a page and a style sheet in one. */
+/** A file that is a script, a page and a style sheet. */
 function polyglot(fileName: string): string {
   return `${SCRIPT}${tail(fileName)}`
 }
 
-/** A picture of one line, 10,799 pixels wide (the bytes of its width are `/*`), and a script and a page. */
+/** A file that is a picture of one line, 10,799 pixels wide (the bytes of this width are `/*`), a script and a page. */
 function gif(fileName: string): Uint8Array {
   const picture = '01008000000000' + 'ffffff' + '2c00000000010001000002024401003b'
   return Buffer.concat([
@@ -97,7 +97,7 @@ function hostile(
 }
 
 const DOCUMENT = { runsBy: DOCUMENT_WAYS }
-/** A type that Chromium does not take for a document. */
+/** A type that Chromium does not treat as a document. */
 const OTHER = { isDocument: false }
 
 export const HOSTILE_FILES: readonly HostileFile[] = [

@@ -1,6 +1,6 @@
-// Goal: the core over the package `level` is an offline-first store in a browser: it answers the contract in the page,
-// and keeps what it has acknowledged, also if the page never closes it.
-// Method: a real browser, where the databases of `level` are in IndexedDB; a reload, and a page that crashes.
+// Goal: the core over the package `level` is an offline-first store in a browser. It answers the contract in the page,
+// and keeps what it has acknowledged, even if the page never closes it.
+// Method: a real browser, where `level` keeps its databases in IndexedDB; a reload, and a page that crashes.
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Browser, chromium, type Page } from 'playwright-core'
@@ -12,7 +12,7 @@ import { bundle, openSite } from './program-page.js'
 const found = findChromium()
 const PROGRAM = '/offline.mjs'
 
-/** Rows that a page has acknowledged when it crashes, at least. */
+/** Fewest rows that a page has acknowledged before it crashes. */
 const ACKNOWLEDGED_MIN = 20
 
 describe.skipIf(found.path === undefined)('in Chromium', () => {
@@ -69,7 +69,7 @@ describe.skipIf(found.path === undefined)('in Chromium', () => {
   })
 })
 
-/** Lets a page add rows until it crashes. @returns the number of rows that it had acknowledged by then. */
+/** Lets a page add rows until it crashes. @returns the number of acknowledged rows */
 async function addUntilCrash(page: Page): Promise<{ tableId: string; acknowledged: number }> {
   let tableId = ''
   let acknowledged = 0

@@ -1,4 +1,4 @@
-// Bundles a program as users of the package do, and opens pages that have one.
+// Bundles a program as users of the package do, and opens pages that run it.
 import { createReadStream } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -19,13 +19,13 @@ export async function bundle(
   return outfile
 }
 
-/** An origin of its own, whose pages have one of the programs. It ends with the test. */
+/** An origin whose pages run one of the programs. It ends with the test. */
 export type ProgramSite = Readonly<{
-  /** Another page of the origin, with the program. */
+  /** Opens another page of the origin. */
   openPage(): Promise<Page>
 }>
 
-/** @param programs - Files of bundles, by the path that a page loads them from. */
+/** @param programs - Files of bundles, by the path from which a page loads them. */
 export async function openSite(
   browser: Browser,
   programs: Readonly<Record<string, string>>,

@@ -1,5 +1,5 @@
-// A shop whose page sends a picture: its server holds the key and does the first and the third step, the
-// browser does the second.
+// A shop whose page uploads a picture: its server holds the key and does the first and third step, the browser the
+// second.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 const UPLOAD_PAGE = `<!doctype html>
@@ -50,7 +50,7 @@ export type UploadOutcome = Readonly<{
   bytes: number
 }>
 
-/** A page without a doctype: its rules for what is a style sheet are the loosest. */
+/** A page without a doctype: it applies the loosest rules for style sheets. */
 const PLAIN_PAGE = '<title>Shop</title><body>'
 
 type Api = Readonly<{ api: string; key: string }>
@@ -59,7 +59,7 @@ export function shopPage(api: Api): (request: IncomingMessage, response: ServerR
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { url = '' } = request
     if (url === '/plain') return sendPage(response, PLAIN_PAGE)
-    // A page that is isolated from other origins shows only what says that it may be shown anywhere.
+    // A page isolated from other origins shows only resources that permit every origin.
     const isolated = { 'cross-origin-embedder-policy': 'require-corp' }
     if (url === '/') return sendPage(response, UPLOAD_PAGE, isolated)
     const about = JSON.parse(await textOf(request)) as { uploadID?: string }

@@ -1,5 +1,5 @@
-// Two sites on two origins: a shop with pages of its own, and the files. Both serve the same stored files
-// in several mounts: as the store serves them, with one of its protections only, and with none.
+// Two sites on two origins: a shop with pages, and the files. Both serve the same stored files in several mounts: as
+// the store serves them, with only one of its protections, and with none.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { nodeHandler } from '../../adapters/http/node-http.js'
@@ -14,7 +14,7 @@ const DISPOSITION = 'content-disposition'
 const POLICY = 'content-security-policy'
 const NOSNIFF = 'x-content-type-options'
 
-/** Headers that a mount takes off the store's answers; null: it is another server, without any of them. */
+/** Headers that a mount removes from the store's answers; null: another server, without any of them. */
 const MOUNTS = {
   stored: [],
   'download-only': [POLICY, NOSNIFF],
@@ -27,7 +27,7 @@ export type Mount = keyof typeof MOUNTS
 
 export type SiteName = 'shop' | 'files'
 
-/** A file did something. `way` is empty where a browser does not tell. */
+/** An act of a file. `way` is empty where a browser does not tell it. */
 export type Canary = Readonly<{
   site: SiteName
   mount: string
@@ -39,10 +39,10 @@ export type Canary = Readonly<{
 export type Asked = Readonly<{ method: string; url: string; headers: IncomingMessage['headers'] }>
 
 export type Sites = Readonly<{
-  /** The URL of a site, without a slash at its end. */
+  /** The URL of a site, without a slash at the end. */
   urls: Readonly<Record<SiteName, string>>
   canaries: Canary[]
-  /** The answered requests of browsers to the site of the files. */
+  /** Requests of browsers to the site of the files, with their answers. */
   asked: Readonly<Record<SiteName, Asked[]>>
   urlOf(site: SiteName, mount: Mount, file: HostileFile, way: string): string
   close(): Promise<void>
@@ -67,7 +67,7 @@ export async function openSites(store: Store): Promise<Sites> {
   const toFiles = urls.files.replace('files.localhost', '127.0.0.1')
   const pages = shopPage({ api: `${toFiles}/stored`, key: KEY })
 
-  /** Browsers take every name below `localhost` for this machine, and each for a site of its own. */
+  /** Browsers resolve every name below `localhost` to this machine, and treat each as a separate site. */
   async function listen(site: SiteName): Promise<string> {
     await new Promise<void>((listening) => servers[site].listen(0, '127.0.0.1', listening))
     return `http://${site}.localhost:${(servers[site].address() as AddressInfo).port}`
@@ -100,7 +100,7 @@ export async function openSites(store: Store): Promise<Sites> {
     canaries,
     asked,
     urlOf(site, mount, { fileName }, way) {
-      // Without the name of the file, as browsers guess by names too: they would not even ask for some.
+      // Without the file's name: browsers guess types by names too, and would not request some files at all.
       return `${urls[site]}/${mount}/files/${stored.get(fileName)?.id}/x?file=${fileName}&way=${way}`
     },
     async close() {
@@ -151,12 +151,12 @@ function notFound(_request: unknown, response: ServerResponse): void {
   response.writeHead(404).end()
 }
 
-/** The file that has a URL, and by which way it was met. */
+/** The file that a URL names, and the way in which it was loaded. */
 export function fileAt({ searchParams }: URL): { fileName: string; way: string } {
   return { fileName: searchParams.get('file') ?? '', way: searchParams.get('way') ?? '' }
 }
 
-/** A script tells its own URL; for the rest the browser says what page or style sheet it came from. */
+/** A script tells its own URL. Otherwise the browser tells the page or style sheet that sent the request. */
 function readCanary({ url = '', headers }: IncomingMessage): Omit<Canary, 'site' | 'mount'> {
   const {
     by = '',

@@ -1,4 +1,4 @@
-// Meets every hostile file in every way, in a real browser, and tells what the files did.
+// Loads every hostile file in every way, in a real browser, and reports the acts of the files.
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { type HostileFile, hostileFile, type Way } from './hostile-files.js'
@@ -11,18 +11,18 @@ export type Visit = Readonly<{
   acts: readonly string[]
   /** Files that a frame of the page shows. */
   framed: readonly string[]
-  /** Files that were downloaded when they were navigated to, under the name that was proposed. */
+  /** Files that were downloaded when they were navigated to, under their proposed names. */
   downloads: readonly string[]
   /** Files that an `<img>` of the page shows. */
   pictures: readonly string[]
 }>
 
-/** The browser did not do within its time what it always does. It says nothing about the files. */
+/** The browser did not finish a step that it always does. This says nothing about the files. */
 export class BrowserStuck extends Error {}
 
 const STEP_MS_MAX = 90_000
 
-/** Playwright bounds some of its steps only. */
+/** Bounds a step: Playwright bounds only some of its own. */
 export async function within<T>(step: string, doing: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
@@ -38,7 +38,7 @@ export async function within<T>(step: string, doing: Promise<T>): Promise<T> {
 const WAIT_MS = 60_000
 const POLL = { timeout: WAIT_MS, interval: 25 }
 
-/** @param site - The site of the files. The page that meets them is always one of the shop. */
+/** @param site - The site of the files. The page that loads them is always one of the shop. */
 export async function visit(
   browser: Browser,
   sites: Sites,
@@ -55,7 +55,7 @@ export async function visit(
   const downloads = await within('Navigating', navigate(context, urlsBy('navigate')))
   await within('A first wait', passTime(page, sites, site))
   await within('Opening windows', openWindows(page, urlsBy('open')))
-  // A worker of another origin is refused before anything is asked for.
+  // A worker from another origin is refused before any request.
   const asking = met.filter(({ way }) => way !== 'worker' || site === 'shop')
   await expect.poll(() => unasked(sites, site, asking), POLL).toEqual([])
   await within('A last wait', passTime(page, sites, site))
@@ -79,7 +79,7 @@ export async function visit(
 
 declare global {
   interface Window {
-    /** URLs that files have told the page. */
+    /** URLs of canaries that files have sent to the page. */
     canaries: string[]
     note: (event: MessageEvent) => void
   }
@@ -101,7 +101,7 @@ function listen(): void {
   window.addEventListener('message', window.note)
 }
 
-/** Runs in the page: meets the files in all ways that need no other page. */
+/** Runs in the page: loads the files in all ways that need no other page. */
 function embed(met: readonly { way: Way; fileName: string; url: string }[]): void {
   const add = (tag: string, set: Readonly<Record<string, string>>): void => {
     const element = document.createElement(tag)
@@ -129,7 +129,7 @@ function embed(met: readonly { way: Way; fileName: string; url: string }[]): voi
   for (const { way, fileName, url } of met) meet[way]?.(url, fileName)
 }
 
-/** One after the other: where many windows open at once, Chromium loses messages between them. */
+/** One window at a time: while many open at once, Chromium loses messages between them. */
 async function openWindows(page: Page, urls: readonly string[]): Promise<void> {
   for (const url of urls) {
     const opening = page.waitForEvent('popup')
@@ -148,7 +148,7 @@ function shownPictures(): string[] {
 
 const LANES = 3
 
-/** Goes to each URL as a person would; gives the names of what was downloaded. */
+/** Goes to each URL as a person would. @returns the names of downloaded files */
 async function navigate(context: BrowserContext, urls: readonly string[]): Promise<string[]> {
   const downloads: string[] = []
   const waiting = [...urls]
@@ -160,7 +160,7 @@ async function navigate(context: BrowserContext, urls: readonly string[]): Promi
         await page.goto(url, { waitUntil: 'load' })
       } catch (failure) {
         const { message } = failure as Error
-        // A download, or a page that went elsewhere before it was there.
+        // A download, or a page that navigated away before it had loaded.
         if (!/Download is starting|ERR_ABORTED|interrupted/.test(message)) throw failure
       }
     }
@@ -181,8 +181,8 @@ function unasked(
 const FENCES = 2
 
 /**
- * Waits as long as unprotected files, loaded now, need to act, one after the other. So however slow the
- * machine is, what was loaded before had its time.
+ * Waits as long as unprotected files need to act when they are loaded now, one after another. So files loaded before
+ * had enough time, however slow the machine is.
  */
 async function passTime(page: Page, sites: Sites, site: SiteName): Promise<void> {
   await page.bringToFront() // A page in the background draws nothing, and loads no pictures.

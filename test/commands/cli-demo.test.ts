@@ -1,4 +1,4 @@
-// `rowstash demo`, as a process: what it prints, how it ends, what it leaves behind.
+// `rowstash demo` as a process: what it prints, how it ends, what it leaves behind.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
@@ -20,7 +20,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** Runs the demo until a line tells that it serves. Temporary files are in a folder of this test. */
+/** Runs the demo until it prints that it serves. Temporary files are in a folder of this test. */
 async function startDemo(...args: string[]) {
   const env = { PATH: process.env['PATH'], TMPDIR: folder }
   const child = spawn(process.execPath, [cli.path, 'demo', ...args], { env })

@@ -251,7 +251,7 @@ describe('a restore', () => {
   })
 })
 
-/** Waits until a process waits for something else than the processor: what a signal has it do is done. */
+/** Waits until a process is asleep, so that it has done everything that a signal makes it do. */
 async function untilAsleep({ pid }: ChildProcess): Promise<void> {
   const stat = `/proc/${pid}/stat`
   for (let still = 0; still < 50; await pause(1)) {

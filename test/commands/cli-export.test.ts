@@ -1,4 +1,4 @@
-// `rowstash export` of a directory, and what the built program does with a directory that is open elsewhere.
+// `rowstash export` of a directory, and the built program on a directory that another process has open.
 import { readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
@@ -169,7 +169,7 @@ describe('an export', () => {
     }
   })
 
-  /** Where a clock goes on by ten seconds whenever it is read. @returns what was shown on the way. */
+  /** Exports with a clock that advances ten seconds at each reading. @returns the progress that was shown */
   async function shownBy(path: string, stderrIsTTY: boolean, stdoutIsTTY = false): Promise<string> {
     let nowMs = 0
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => (nowMs += 10_000))

@@ -1,6 +1,6 @@
-// Goal: no command takes the history of a table away because it was started without an option for it, and a store that
-// is only looked at stays as it is.
-// Method: a table with two changes of its history; after each command the first version is read.
+// Goal: no command removes the history of a table because an option for it was missing, and a command that only reads a
+// store leaves it unchanged.
+// Method: a table with two past versions. After each command the first version is read.
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
@@ -36,7 +36,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true }))
 
-/** The value of the first version, and of the one before the last overwrite. */
+/** The value in the first version, and in the version before the last overwrite. */
 async function past(options: StoreOptions = {}): Promise<unknown[]> {
   await using store = await openDirectory(directory, { maintenance: false, ...options })
   const values: unknown[] = []
@@ -69,7 +69,7 @@ describe('keeps the history of tables', () => {
 
   test.each([[[]], [['--write']]])('rowstash open %j', async (args) => {
     const opened = await openDirectoryPage(directory, ...args)
-    await opened.close() // With --write, it collects garbage at its opening, and its end waits for that.
+    await opened.close() // With --write, the opening collects garbage, and close waits for it.
     expect(await past()).toEqual([1, 3])
   })
 
@@ -105,7 +105,7 @@ async function records(): Promise<readonly string[]> {
 }
 
 test('rowstash open without --write changes no record, also of a job that did not end', async () => {
-  // The job is tried again later, so it is open when the store is closed.
+  // The job is retried later, so it is open when the store is closed.
   const sources: UrlFetcher = {
     fetch: () => Promise.reject(new StoreError('RATE_LIMITED', 'Too many')),
   }

@@ -1,4 +1,4 @@
-// Lines of an imported file that a server takes although cells are missing, and those that it refuses without a hint.
+// Lines of an imported file that a server accepts although cells are missing, and lines that it refuses without a hint.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** Imports a file into a new table of its name. @returns what was printed, and the warnings */
+/** Imports a file into a new table with its name. @returns what was printed, and the warnings */
 async function importText(name: string, text: string | Buffer, ...args: string[]) {
   const path = join(folder, name)
   await writeFile(path, text)
@@ -35,7 +35,7 @@ async function importText(name: string, text: string | Buffer, ...args: string[]
   return { code, stdout: printed.join('\n'), warned }
 }
 
-/** The rows of a table, without their IDs; undefined: there is no such table. */
+/** The rows of a table, without their IDs; undefined: the table does not exist. */
 async function rowsOf(name: string): Promise<unknown[] | undefined> {
   const store = await openDirectory(directory)
   try {

@@ -1,4 +1,4 @@
-// What `rowstash import` and its `--check` say of columns that became text or were converted, and decimal commas.
+// What `rowstash import` and its `--check` report of converted columns, columns that became text, and decimal commas.
 import { mkdtempSync } from 'node:fs'
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ import { runMaintain } from '../../adapters/cli/commands/maintain.js'
 const folder = mkdtempSync(join(tmpdir(), 'rowstash-warnings-'))
 const place = ['--directory', join(folder, 'store')]
 
-/** Nothing is detected, so that columns are text that are converted else. */
+/** Nothing is detected, so columns stay text that detection would convert. */
 const PLAIN = ['--dialect', 'plain', '--delimiter', ';']
 
 afterAll(() => rm(folder, { recursive: true }))
@@ -25,7 +25,7 @@ async function importing(paths: readonly string[], ...args: string[]): Promise<E
   const out: string[] = []
   const err: string[] = []
   const shown = (lines: string[]) => (line: string) => {
-    // A slow machine has progress to tell.
+    // A slow machine prints progress too.
     if (!line.startsWith('{"progress"')) lines.push(line.replaceAll(`${folder}/`, ''))
   }
   const io = { print: shown(out), warn: shown(err), env: {}, signal: new AbortController().signal }
@@ -34,7 +34,7 @@ async function importing(paths: readonly string[], ...args: string[]): Promise<E
   return { code, out, err }
 }
 
-/** Writes a file, and imports it into a table of its name. */
+/** Writes a file, and imports it into a table with its name. */
 async function importText(name: string, rows: string, ...args: string[]): Promise<Ended> {
   await writeFile(join(folder, name), rows)
   return importing([join(folder, name)], '--table', name, ...place, ...args)
@@ -59,7 +59,7 @@ function fail(line: string): void {
   throw new Error(line)
 }
 
-/** 20,000 numbers, three of which are none. */
+/** 20,000 values, three of which are not numbers. */
 const PRICES = `id,price\n${Array.from({ length: 20_000 }, (_, n) => {
   return `${n},${n % 7_000 === 3_000 ? 'n/a' : n / 4}\n`
 }).join('')}`
@@ -688,7 +688,7 @@ describe('names that are not what they seem', () => {
   })
 })
 
-/** What an import says: its warnings, or why it fails. */
+/** What an import prints: its warnings, or why it fails. */
 async function saidOf(name: string, rows: string | Uint8Array, args: readonly string[]) {
   await writeFile(join(folder, name), rows)
   const to = args.includes('--table') ? [] : ['--table', name, '--new-table']
@@ -702,7 +702,7 @@ async function saidOf(name: string, rows: string | Uint8Array, args: readonly st
 
 const NUMBERS_OF_A = [{ id: 'a', type: 'number' }]
 
-/** By name, what a file has, what was said of it already, what is told, and the remedies that are told with it. */
+/** Per file: its content, the options given, the message, and the remedies in the message. */
 const REMEDIES: readonly (readonly [
   name: string,
   rows: string | Uint8Array,
@@ -759,7 +759,7 @@ const REMEDIES: readonly (readonly [
 ]
 
 describe('what is advised', () => {
-  /** The options that a text names, as words of a shell. */
+  /** The options in a text, as words of a shell. */
   const wordsOf = (remedy: string) =>
     (remedy.match(/'[^']*'|\S+/g) ?? []).map((word) => word.replace(/^'|'$/g, ''))
 

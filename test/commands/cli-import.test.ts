@@ -1,4 +1,4 @@
-// `rowstash import` as people run it: what it prints, and what becomes of files that are not plain.
+// `rowstash import` as people run it: what it prints, and what it makes of files that are not plain.
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -34,7 +34,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** Imports a file of this text into a new table. */
+/** Imports a text as a file into a new table. */
 async function importText(name: string, text: string, ...args: string[]): Promise<Ended> {
   await writeFile(join(folder, name), text)
   const target = ['--url', serving.url, '--key', KEY, '--table', name]
@@ -42,7 +42,7 @@ async function importText(name: string, text: string, ...args: string[]): Promis
   return { ...ended, stderr: ended.stderr.replaceAll(`${folder}/`, '') }
 }
 
-/** The rows of the table that an import has made, without their IDs. */
+/** The rows of the table that an import has created, without their IDs. */
 async function rowsOf({ stdout }: Ended): Promise<unknown[]> {
   const tableId = /^table: (\S+)$/m.exec(stdout)?.[1]
   const headers = { authorization: `Bearer ${KEY}` }

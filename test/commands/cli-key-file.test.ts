@@ -117,7 +117,7 @@ describe('a key file', () => {
 test.skipIf(process.platform === 'win32')(
   'all files of a served store are its owner’s alone',
   async () => {
-    const before = process.umask(0o022) // The umask of the server, until it sets its own.
+    const before = process.umask(0o022) // The umask of the server until it sets another.
     const directory = join(folder, 'private')
     const serving = serveCli(cli.path, ['--directory', directory]).finally(() =>
       process.umask(before),

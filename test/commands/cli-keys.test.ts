@@ -1,4 +1,4 @@
-// Goal: `rowstash keys` manages the keys of a directory that nobody has open, and of one that is served.
+// Goal: `rowstash keys` manages the keys of a directory, whether or not a server has it open.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -64,7 +64,7 @@ async function statusOf(url: string, key: string): Promise<number> {
   return (await fetch(`${url}/tables`, { headers })).status
 }
 
-/** Adds, lists and revokes. */
+/** Adds a key, lists the keys, and revokes it. */
 async function walk(path: string): Promise<Readonly<{ key: string; id: string }>> {
   const before = Date.now()
   const directory = ['--directory', path]

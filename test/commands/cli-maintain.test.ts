@@ -1,4 +1,4 @@
-// `rowstash stashes`, `stats` and `maintain`: what is staged, how much is held, and what is given back.
+// `rowstash stashes`, `stats` and `maintain`: what is staged, how many bytes are stored, and how many are freed.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -147,7 +147,7 @@ test.skipIf(!('zstdCompressSync' in zlib))(
     const [report = ''] = await printed(runMaintain, '--directory', place, '--json')
     const [after = ''] = await printed(runStats, '--directory', place, '--json')
 
-    expect(JSON.parse(report)).toMatchObject({ recompressed: 3 }) // Of 4 MiB at most each.
+    expect(JSON.parse(report)).toMatchObject({ recompressed: 3 }) // each of at most 4 MiB
     const bytesOf = (json: string): number => JSON.parse(json).directoryBytes
     expect(bytesOf(before)).toBeGreaterThan(5_000_000)
     expect(bytesOf(after)).toBeLessThan(bytesOf(before) / 5)

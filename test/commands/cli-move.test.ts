@@ -1,4 +1,5 @@
-// Goal: `rowstash move` takes a store from a directory to PostgreSQL and back, whole, and no version names two contents.
+// Goal: `rowstash move` copies a whole store from a directory to PostgreSQL and back, and no version denotes two
+// contents.
 //
 // By hand, at the size of ROWSTASH_MOVE_ROWS and ROWSTASH_MOVE_FILES: see test/README.md.
 import { createHash } from 'node:crypto'
@@ -41,7 +42,7 @@ function newSchema(): Readonly<{ url: string; schema: string }> {
   return { url: `${database}&schema=${schema}`, schema }
 }
 
-/** A store with something of everything, and a large table and files. @returns the IDs of these files */
+/** A store with every kind of content, and a large table and files. @returns the IDs of these files */
 async function makeSource(directory: string): Promise<readonly string[]> {
   const clock = testClock()
   const rich = await openDirectory(directory, { ...RICH_SIZES, clock })
@@ -103,7 +104,7 @@ async function contentOf(store: Store, files: readonly string[]): Promise<Conten
   return { digests, versions }
 }
 
-/** @param s3 - Where its objects are. Default: in PostgreSQL. */
+/** @param s3 - The store's bucket. Default: its objects are in PostgreSQL. */
 async function openMoved(schema: string, s3?: S3Options): Promise<Store> {
   const at = { urls: [database], schema, onWarning: () => undefined }
   const store = await openStore({
@@ -186,7 +187,7 @@ describe.skipIf(missing !== undefined)(`on PostgreSQL${missing ? `, but ${missin
     expect(returned.versions).toEqual(raised(written, 1))
     seen.push(...(await within(back, writeOnce)))
 
-    // The source goes on too, although it should not: its versions are its own.
+    // The source is written to again, although it should not be: its versions differ from those of both targets.
     expect(await contentIn(source, files)).toEqual(before)
     seen.push(...(await within(source, writeOnce)))
     expect(new Set(seen).size).toBe(6)
@@ -261,7 +262,7 @@ describe.skipIf(missing !== undefined)(`on PostgreSQL${missing ? `, but ${missin
   })
 })
 
-/** A bucket for a store, and the variables that lead commands there. */
+/** A bucket for a store, and the variables that make commands use it. */
 async function bucketOf(name: string) {
   const double = await S3Double.start()
   onTestFinished(() => double.stop())
@@ -277,7 +278,7 @@ async function bucketOf(name: string) {
   return { options, env }
 }
 
-/** How many objects are in tables of a schema. */
+/** The number of objects in tables of a schema. */
 async function objectsIn(schema: string): Promise<number> {
   const client = await connectTo(database)
   const { rows } = await client.query(

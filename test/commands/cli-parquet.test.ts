@@ -1,4 +1,4 @@
-// Parquet files: an export and the import of it give an equal table; files of other programs; what is refused.
+// Parquet files: importing an export gives an equal table; files of other programs; what is refused.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -47,7 +47,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** Columns of every kind, and rows with values at the edges of each. */
+/** Columns of every kind, and rows with the extreme values of each. */
 const KINDS = {
   columns: [
     { id: 'text', type: { kind: 'string' } },
@@ -141,7 +141,7 @@ test.each(['9007199254740993', '0.12345678901234567', '1e-400', '123456789012345
   },
 )
 
-/** A file as another program writes it. */
+/** A file as other programs write it. */
 async function foreign(name: string, columnData: unknown[], more: object = {}): Promise<string> {
   const writer = new ByteWriter()
   await parquetWrite({ writer, columnData: columnData as never, ...more })
@@ -363,7 +363,7 @@ test('timestamps of variants keep their digits, and have a zone only if they are
   )
 })
 
-/** Of DuckDB 1.5: four unsigned numbers of 32 bits from 4294967295 down, delta-packed, of which the first has 33 bits. */
+/** From DuckDB 1.5: four unsigned 32-bit numbers from 4294967295 down, delta-packed; the first delta has 33 bits. */
 const PACKED =
   'UEFSMRUAFTAVNCwVCBUKFQYVBgAAGFwCAAAACAGAEAgE/v///x8BAAAAAAAAAAAVBBksNQAYDWR1Y2tkYl9zY2hl' +
   'bWEVAgAVAiUCGAF1JRoAFggZHBkcJgAcFQIZFQoZGAF1FQIWCBZSFlYmCDw2ACgE/////xgE/P///xERAAAAFlIW' +

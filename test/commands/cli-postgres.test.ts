@@ -1,4 +1,4 @@
-// Goal: `rowstash serve --postgres` lets any number of processes serve one store, and the other commands reach it.
+// Goal: any number of `rowstash serve --postgres` processes can serve one store, and the other commands work on it too.
 import { cp, mkdir, symlink, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -21,7 +21,7 @@ const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/j
 
 let schemas = 0
 
-/** The URL of the server, with a schema that is new. */
+/** The URL of the server, with a new schema. */
 function newUrl(): string {
   return `${database}&schema=c${++schemas}`
 }
@@ -71,7 +71,7 @@ async function killed({ child }: Serving): Promise<void> {
   await ended
 }
 
-/** Two processes at once; what one was told and did not live to do, the other does. */
+/** Two processes at once: one finishes the work that the other acknowledged and did not live to do. */
 async function exchange(env: Environment): Promise<string> {
   const [first, second] = await Promise.all([serve(env), serve(env)])
   const { tableID } = await post(`${first.url}/tables`, { name: 'People', rows: PEOPLE })
@@ -130,7 +130,7 @@ describe.skipIf(missing !== undefined)(`on PostgreSQL${missing ? `, but ${missin
     const env = { ...aws, ROWSTASH_POSTGRES: newUrl(), ROWSTASH_KEY: KEY }
     const s3 = `${new URL(endpoint).origin}/${bucket}/store/one`
 
-    // A command that names no bucket does not bind a store that has no objects yet.
+    // A command without a bucket does not bind a store that has no objects yet.
     expect(await runCli(cli.path, ['keys', 'add'], env)).toMatchObject({ code: 0 })
     await exchange({ ...env, ROWSTASH_S3: s3 })
 

@@ -21,7 +21,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** Starts a command. @returns what it prints first */
+/** Starts a command. @returns the first line that it prints */
 async function firstLine(...args: string[]): Promise<Record<string, unknown>> {
   const env = { PATH: process.env['PATH'] }
   const child: ChildProcess = spawn(process.execPath, [cli.path, ...args], {
@@ -78,7 +78,7 @@ test('a server whose key is in a file names the file only, also beside its log',
   expect(again).toEqual({ url: again['url'], directory, keyFile: join(directory, 'key') })
 })
 
-/** A server that has made its key and is ready. */
+/** A server that has created its key and is ready. */
 async function startOnce(directory: string): Promise<Readonly<{ child: ChildProcess }>> {
   const child = spawn(process.execPath, [cli.path, ...SERVE, '--directory', directory])
   await once(child.stdout, 'data')

@@ -1,4 +1,4 @@
-// Goal: `rowstash recover` raises the version base of a store in PostgreSQL, and only when it is told to.
+// Goal: `rowstash recover` raises the version base of a store in PostgreSQL, and only on request.
 import { describe, expect, test } from 'vitest'
 import { openPostgresKv } from '../../adapters/postgres.js'
 import { RESTORED_VERSION_STEP } from '../../src/kv/version-base.js'

@@ -1,4 +1,4 @@
-// `import --rejects`: rows that do not fit are in a file with their reasons, the others in the table.
+// `import --rejects` writes rows that do not fit into a file, with their reasons, and the others into the table.
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

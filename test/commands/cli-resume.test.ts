@@ -1,5 +1,6 @@
-// Goal: an import into a directory that is interrupted, or killed, goes on with --resume and has every row once.
-// Method: the built program is stopped when the store has grown; the export after --resume must be the imported file.
+// Goal: an import into a directory that was interrupted or killed continues with --resume, and every row is there once.
+// Method: the built program is stopped when the store has reached a size; the export after --resume must equal the
+// imported file.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -13,8 +14,8 @@ import { type BuiltCli, buildCli, runCli } from '../support/built-cli.js'
 const ROWS = 100_000
 const CHUNK_ROWS = 250
 /**
- * Of the store at the time of the interruption: some chunks are in it, most are not. The digests in the rows keep the
- * whole above 4 MB with each compression.
+ * The size of the store at the interruption: it contains some chunks, but not most. Digests in the rows keep the whole
+ * store above 4 MB with each compression.
  */
 const STOPPED_AT_BYTES = 1_000_000
 
@@ -42,7 +43,7 @@ async function bytesIn(directory: string): Promise<number> {
   return found.reduce((sum, file) => sum + (file?.isFile() === true ? file.size : 0), 0)
 }
 
-/** Stops a process when a store has grown. */
+/** Stops a process when a store has reached a size. */
 async function stopInTheMiddle(
   child: ChildProcess,
   directory: string,

@@ -1,4 +1,4 @@
-// Goal: the way out of a hosted service, as COMING-FROM.md shows it, brings every cell and column, or nothing.
+// Goal: the export from a hosted service, as COMING-FROM.md shows it, brings every cell and column, or nothing.
 // Method: the built program, in a pipe of the shell, against a server of the contract.
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -14,7 +14,7 @@ import { type BuiltCli, buildCli } from '../support/built-cli.js'
 
 const run = promisify(execFile)
 
-/** Columns of which inference alone would find other types, names or numbers. */
+/** Columns for which inference alone would choose other types, names or numbers. */
 const SCHEMA = {
   columns: [
     { id: 'id', type: 'number' },
@@ -25,7 +25,7 @@ const SCHEMA = {
   ],
 } as const
 
-/** More than the page of an export. */
+/** More rows than a page of an export. */
 const COUNT = 1_200
 
 let cli: BuiltCli
@@ -57,7 +57,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** Runs a line of the shell, in which `rowstash` is the built program. @returns what it prints */
+/** Runs a line of the shell, with `rowstash` as the built program. @returns what it prints */
 async function shell(line: string): Promise<string> {
   const program = `'${process.execPath}' '${cli.path}'`
   const command = line.replaceAll('rowstash ', `${program} `).replaceAll('SERVER', server.url)
@@ -68,7 +68,7 @@ async function shell(line: string): Promise<string> {
 const EXPORT = 'rowstash export - --url SERVER --table Orders --format json'
 const IMPORT = 'rowstash import - --format json --directory data --table Orders'
 
-/** What the directory has of its tables, by the name. */
+/** Reads the tables of the directory, by name. */
 async function imported<T>(use: (tables: readonly Table[]) => Promise<T>): Promise<T> {
   await using store = await openDirectory(join(folder, 'data'))
   const team = store.team('default')

@@ -1,4 +1,4 @@
-// Goal: a server that was asked to end ends, whatever clients, sources and jobs do. How soon: see
+// Goal: a server that is asked to end does so, whatever clients, sources and jobs do. How soon: see
 // unit/adapters/connections.
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -12,7 +12,9 @@ import { type BuiltCli, buildCli, type Serving, serveCli } from '../support/buil
 const KEY = 'a-key-for-the-tests'
 const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
 
-/** On a busy machine the store may not be closed in its half second; what was acknowledged is there all the same. */
+/**
+ * On a busy machine the store may not be closed within its half second. What was acknowledged is durable all the same.
+ */
 const ENDED = [0, 143]
 
 let cli: BuiltCli
@@ -41,14 +43,14 @@ async function post(url: string, body: unknown, more: Record<string, string> = {
   return { status: answer.status, data: ((await answer.json()) as { data: unknown }).data }
 }
 
-/** Sends SIGTERM. Nothing else would end what clients and sources hold. @returns the exit code */
+/** Sends SIGTERM, which alone must end what clients and sources hold. @returns the exit code */
 async function end({ child }: Serving): Promise<number | null> {
   child.kill('SIGTERM')
   await expect.poll(() => child.exitCode, { interval: 20 }).not.toBeNull()
   return child.exitCode
 }
 
-/** A source of which a part comes, and no more. */
+/** A source that sends a part and then stalls. */
 async function stalledSource(): Promise<Readonly<{ fromUrl: string; asked: Promise<unknown> }>> {
   const source = createServer()
   const asked = once(source, 'request')
@@ -65,7 +67,7 @@ async function stalledSource(): Promise<Readonly<{ fromUrl: string; asked: Promi
   return { fromUrl, asked }
 }
 
-/** Asks for all rows of a large table, and reads none of the answer. */
+/** Requests all rows of a large table, and reads nothing. */
 async function readSlowly(url: string): Promise<void> {
   const rows = Array.from({ length: 8_000 }, () => ({ text: 'x'.repeat(1_500) }))
   const { data } = await post(`${url}/tables`, { name: 'T', rows })
@@ -78,7 +80,7 @@ async function readSlowly(url: string): Promise<void> {
   socket.write(`${lines.join('\r\n')}\r\n\r\n`)
 }
 
-/** Begins a request. By the second answer the server has accepted its connection, and read what came over it. */
+/** Begins a request. When the second answer arrives, the server has accepted its connection and read its bytes. */
 async function writeSlowly(url: string): Promise<void> {
   const held = request(`${url}/stashes/held/0`, { method: 'PUT', headers: HEADERS })
   held.on('error', () => undefined)

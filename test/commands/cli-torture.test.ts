@@ -1,4 +1,4 @@
-// `rowstash torture`: writers that are killed lose nothing, and one that tells what it has not done is found out.
+// `rowstash torture`: killed writers lose nothing, and a writer that reports what it has not done is detected.
 import { access, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ afterAll(async () => {
 
 const signal = new AbortController().signal
 
-/** Rounds with a script in the place of the writer. */
+/** Rounds with a script as the writer. */
 function runScript(name: string, script: string): ReturnType<typeof runKills> {
   const plan = { directory: join(folder, name), seed: 1, seconds: 1 }
   return runKills({ ...plan, writerArgs: () => ['-e', script] }, { signal, env: {} })

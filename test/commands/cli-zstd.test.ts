@@ -1,4 +1,4 @@
-// Files that zstd compresses, on a runtime that reads them and on one that does not.
+// Files compressed with zstd, on runtimes with and without zstd.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as zlib from 'node:zlib'
@@ -10,7 +10,7 @@ const { folder, importing, exporting } = useOrders()
 /** undefined: this version of Node has no zstd. */
 const { zstdCompressSync } = zlib as { zstdCompressSync?: (bytes: Uint8Array) => Buffer }
 
-/** Node 22 has zstd, and reads a file that was cut without an error. */
+/** Node 22 has zstd, but reads a truncated file without an error. */
 const CAN_READ = Number.parseInt(process.versions.node, 10) >= 24
 
 const CSV = `id,note\n${Array.from({ length: 100_000 }, (_, n) => `${n},row ${n}\n`).join('')}`

@@ -36,7 +36,7 @@ async function fetchJson(url: string, key: string): Promise<Answer> {
   return (await response.json()) as Answer
 }
 
-/** Every row of the only table, without its ID, by walking the pages. */
+/** All rows of the only table, without their IDs, read page by page. */
 async function allRows(url: string, key: string): Promise<unknown[]> {
   const tables = await fetchJson(`${url}/tables`, key)
   const rows: unknown[] = []
@@ -68,7 +68,7 @@ describe('rowstash serve', () => {
     expect(names.map((name) => name.replace(/^OWNER\..+/, 'OWNER')).sort()).toEqual([
       'FORMAT',
       'HIGHWATER',
-      'OWNER', // The record of the second server, which runs.
+      'OWNER', // the record of the second server, which is running
       'key',
       'kv',
       'objects',
@@ -131,7 +131,7 @@ describe('rowstash serve', () => {
       sent.on('response', (response) => resolve(response.resume().statusCode)).on('error', reject)
     })
     await new Promise((written) => sent.write('[{"a":', written))
-    // By the second answer it has accepted the other connection, and read what came over it.
+    // When the second answer arrives, the server has accepted the other connection and read its bytes.
     for (const _ of ['first', 'second']) await fetch(`${url}/tables`, { headers })
 
     child.kill('SIGTERM')

@@ -12,7 +12,7 @@ import {
 const SPECS = COMMANDS.map(({ spec }) => spec)
 const NAMED = SPECS.map((spec) => [spec.name, spec] as const)
 
-/** The widest terminal that everybody has. */
+/** The width that every terminal has. */
 const CHARS_MAX = 80
 
 function sizeOf(text: string): Readonly<{ lines: number; chars: number }> {

@@ -1,4 +1,4 @@
-// Goal: `rowstash serve` takes every limit in three ways, and names what it does not take.
+// Goal: `rowstash serve` accepts every limit in three ways, and names what it rejects.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -134,7 +134,7 @@ test('a served store has the limits of its command line', async () => {
     })
   })
   await listening
-  vi.useFakeTimers({ toFake: ['performance'] }) // All come within one second.
+  vi.useFakeTimers({ toFake: ['performance'] }) // all requests within one second
   onTestFinished(() => void vi.useRealTimers())
   const post = async (body: string) => {
     const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }

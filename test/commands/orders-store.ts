@@ -1,4 +1,4 @@
-// A directory with one table of orders, and commands on it that run in this process.
+// A directory with one table of orders, and commands that run on it in this process.
 import { mkdtempSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ export const CSV = 'id,total,note\n1,34.50,"a, ""b"""\n2,9007199254740993.0,\n3,
 
 export type Run = (args: readonly string[], io: CommandIo) => Promise<unknown>
 
-/** Runs a command in this process. @returns what it printed, and its warnings. */
+/** Runs a command in this process. @returns its output and its warnings */
 export async function printedAt(
   place: readonly string[],
   run: Run,
@@ -31,7 +31,7 @@ export async function printedAt(
   return lines
 }
 
-/** Makes the directory, and the file `orders.csv` beside it, for the tests of a file. */
+/** Creates the directory, and the file `orders.csv` beside it, for the tests of a file. */
 export function useOrders() {
   const folder = mkdtempSync(join(tmpdir(), 'rowstash-tables-'))
   const directory = join(folder, 'store')
@@ -50,7 +50,7 @@ export function useOrders() {
     directory,
     printed,
     importing,
-    /** @returns what an export wrote to its output. */
+    /** @returns the output of an export */
     async exporting(...args: string[]): Promise<string> {
       const output = new PassThrough()
       const run: Run = (given, io) => runExport(given, io, output, { write: () => true })

@@ -1,4 +1,4 @@
-// `npm start` in a fresh clone: what somebody sees of this project first.
+// `npm start` in a fresh clone: the first that a newcomer sees.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'

@@ -1,7 +1,7 @@
-// Goal: no text of a server or of the data acts on a terminal, hides in what it shows, or begins a line of its own; what
-// goes to a file or a pipe keeps the bytes of the data.
+// Goal: no text from a server or from data controls a terminal, hides in its output, or begins a line; output to a file
+// or a pipe keeps the data's bytes.
 // Method: every command that reads a store or a server, with hostile names, values and answers, on a terminal and on a
-// pipe; and the sources, where only `terminal.ts` writes.
+// pipe; and a check of the sources, where only `terminal.ts` writes.
 import { mkdtempSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -18,7 +18,7 @@ import { openDirectory } from '../../adapters/node.js'
 import { fakeServer } from '../support/fake-server.js'
 import { projectFiles, readText } from '../support/project.js'
 
-/** A title of the window, colours, an override of direction, a hidden letter, and lines that pretend to be another's. */
+/** A window title, colours, a direction override, a hidden letter, and lines that pretend to be of another program. */
 const EVIL = '\u001b]0;title\u0007\u001b[31mred\u009b31m\u202egpj\u200b\rFORGED\nFORGED\u2028FORGED'
 const ACTS = /[\p{Cc}\p{DI}\u2028\u2029]/u
 const LOG_TABLE = 'plain'
@@ -40,14 +40,14 @@ async function run(isTTY: boolean, args: readonly string[]): Promise<Shown> {
   const { signal } = new AbortController()
   const io = { ...openTerminal(stdout, stderr), env: {}, signal }
   const code = await runCommandLine(args, io)
-  await turn() // Rows on a terminal pass a stream of their own.
+  await turn() // Rows on a terminal pass through a separate stream.
   stdout.end()
   stderr.end()
   const [out, err] = await written
   return { code, out, err }
 }
 
-/** The parts of an output that act. A bar of progress clears its own line. */
+/** The parts of an output that control the terminal. A progress bar clears its line. */
 function actsIn(output: string, isOfRows: boolean): readonly string[] {
   const lines = output.replaceAll('\r\u001b[2K', '').split('\n')
   return lines.filter((line) => {
@@ -183,7 +183,7 @@ describe('on a terminal', () => {
   })
 })
 
-/** A name of a file may have these everywhere. */
+/** The name of a file may have these everywhere. */
 const ESCAPES_OF_PATH = '\u001b[31m\u202e'
 
 test('every command was run but those that quote neither data nor a server', () => {

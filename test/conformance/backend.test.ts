@@ -1,6 +1,6 @@
-// Goal: every database that the store may stand on is a whole abstract-level database.
-// Method: abstract-level's own suite, on each of them. (What the store needs beyond it, such as atomic
-// batches and views, is in kv-suite, which ports.test runs on each of them too.)
+// Goal: every database that a store may use is a complete abstract-level database.
+// Method: abstract-level's own suite on each. (kv-suite, which ports.test runs on each too, has what the store needs
+// beyond it, such as atomic batches and views.)
 import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -20,10 +20,10 @@ const runAbstractSuite = createRequire(import.meta.url)('abstract-level/test') a
   options: Readonly<{ test: TapeFunction; factory: Factory }>,
 ) => void
 
-/** The suite makes 5,120 of them on memory-level; one that makes far fewer was cut short. */
+/** The suite makes 5,120 assertions on memory-level. A run with far fewer was cut short. */
 const ASSERTIONS_MIN = 5_000
 
-// Here already, as the suite makes databases while it lists its tests.
+// Created here, because the suite creates databases while it lists its tests.
 const folder = mkdtempSync(join(tmpdir(), 'rowstash-backend-'))
 let databases = 0
 

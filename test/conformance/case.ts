@@ -3,10 +3,10 @@ export type ConformanceCase = Readonly<{
   /** The rule, as a sentence. */
   name: string
   /**
-   * Why the implementation need not keep the rule: it lacks the capability that the rule is about, which this text
-   * names. A runner should mark the case as skipped. `run` checks that the capability is absent.
+   * Why the implementation need not keep the rule: it lacks a capability, which this text names. A runner should mark
+   * the case as skipped. `run` checks that the capability is absent.
    */
   skip?: string
-  /** Resolves if the guarantee holds, and rejects with what is wrong. */
+  /** Resolves if the rule holds, and rejects with the violation. */
   run(): Promise<void>
 }>

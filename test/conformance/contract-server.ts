@@ -1,4 +1,4 @@
-// A server of the contract, as the suite wants it.
+// A server of the contract for the suite.
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -27,7 +27,7 @@ type ContractServerOptions = Readonly<{
   serve: (store: Store) => Promise<Served>
 }>
 
-/** Opens a store, and serves it as the suite wants. An answer that the OpenAPI document does not have is a failure. */
+/** Opens a store, and serves it to the suite. An answer that the OpenAPI document lacks is a failure. */
 export async function contractServer(
   open: (options: StoreOptions) => Promise<Store>,
   { proof, serve }: ContractServerOptions,
@@ -54,7 +54,7 @@ export async function contractServer(
   }
 }
 
-/** The same, over `node:http`. */
+/** Opens a store, and serves it over `node:http`. */
 export function serveContract(
   open: (options: StoreOptions) => Promise<Store>,
   { proof, ...options }: ServeOptions,

@@ -1,16 +1,16 @@
-// The closed shapes of every answer, with which each reply of the suite is compared.
+// The closed shapes of all answers. Each reply of the suite is compared with them.
 import assert from 'node:assert/strict'
 
 export type CheckedReply = Readonly<{
   method: string
-  /** Path and query as they were sent, without the base URL. */
+  /** Path and query as sent, without the base URL. */
   path: string
   status: number
   headers: Headers
   text: string
 }>
 
-/** The types of error that a status may come with. */
+/** The error types that a status may have. */
 const TYPES_OF_STATUS: Readonly<Record<number, readonly string[]>> = {
   400: [
     'request_validation_error',
@@ -47,7 +47,7 @@ const TYPES_OF_STATUS: Readonly<Record<number, readonly string[]>> = {
     'column_id_reserved',
     'column_id_not_unique',
     'key_not_unique',
-    'request_validation_error', // An Idempotency-Key of another request.
+    'request_validation_error', // the Idempotency-Key of a different request
   ],
   429: ['rate_limited'],
   500: ['data_corrupt', 'internal_error'],
@@ -64,7 +64,7 @@ const UPLOAD_LOCATION = /^https?:\/\/[^\s/?#]+\/[!-~]+$/
 const FILE_ETAG = /^"[!-~]+"$/
 const FILE_URL = /^https?:\/\/[^\s/?#]+\/[!-~]*\/?files\/[A-Za-z0-9_-]{22,64}\/[^\s/?#]+$/
 
-/** Throws when a reply is not one of the shapes of the contract. */
+/** Throws if a reply has none of the contract's shapes. */
 export function checkReply(reply: CheckedReply): void {
   const { method, status, headers, text } = reply
   assert.equal(headers.get('x-content-type-options'), 'nosniff')
@@ -101,7 +101,7 @@ export function checkReply(reply: CheckedReply): void {
   else checkSuccess(reply, body)
 }
 
-/** @param ofRows - Whether the request lists rows, each of which may have a problem. */
+/** @param ofRows - Whether the request lists rows, each of which may have a problem of its own. */
 function checkError(status: number, body: unknown, ofRows: boolean): void {
   const { error } = closed(body, ['error'])
   const more = ofRows ? ['problems', 'problemCount'] : []
@@ -305,7 +305,7 @@ function resourceOf(path: string): string | undefined {
   return RESOURCES[collection ?? '']?.[rest.length]
 }
 
-/** By collection, and by how many segments follow it. */
+/** By collection, and by the number of segments after it. */
 const RESOURCES: Readonly<Record<string, readonly string[]>> = {
   tables: ['tables', 'table', 'rows', 'row'],
   stashes: ['stashes', 'stash', 'chunk'],
@@ -317,7 +317,7 @@ const RESOURCES: Readonly<Record<string, readonly string[]>> = {
   readyz: ['ready'],
 }
 
-/** The routes without a key. */
+/** Whether a route needs no key. */
 function isOpen(path: string): boolean {
   return /^\/uploads\/[^?]/.test(path) || isFile(path) || isDocument(path) || isProbe(path)
 }
@@ -359,7 +359,7 @@ function checkDocument({ method, status, headers, text }: CheckedReply): void {
   assert.ok(isObject(JSON.parse(text)))
 }
 
-/** The headers of every answer with a file, and of 304. */
+/** Checks the headers of an answer with a file, and of 304. */
 function checkFile({ method, status, headers, text }: CheckedReply): void {
   assert.match(headers.get('etag') ?? '', FILE_ETAG)
   assert.match(headers.get('cache-control') ?? '', /^public, max-age=[0-9]{7,}, immutable$/)
@@ -382,7 +382,7 @@ function checkFile({ method, status, headers, text }: CheckedReply): void {
   if (method === 'HEAD') assert.equal(text, '', 'an answer to HEAD has no body')
 }
 
-/** The answer to an upload that is created, or to one by URL, which is done. */
+/** The answer to a created upload, or to an upload by URL, which is complete. */
 function checkUpload(body: unknown): void {
   const data = closed(body, ['data'])['data']
   if (isObject(data) && Object.hasOwn(data, 'url')) {
@@ -430,7 +430,7 @@ function checkTableList(body: unknown): void {
   }
 }
 
-/** The answers that promise a job. */
+/** The answers that name a job. */
 const ACCEPTED: Readonly<Record<string, readonly string[]>> = {
   'POST tables': ['tableID', 'jobID'],
   'POST import': ['tableID', 'jobID'],
@@ -565,7 +565,7 @@ function checkChunk(body: unknown): void {
   else checkRead(closed(data, ['read'])['read'])
 }
 
-/** What was read of rows whose request says how they are written. */
+/** How rows were read, if the request describes their form. */
 function checkRead(read: unknown): void {
   if (read === undefined) return
   const members = ['format', 'encoding', 'rows', 'advice']
@@ -602,7 +602,7 @@ function checkRow(row: unknown): void {
   assert.ok(!Object.values(row).includes(null), 'empty cells are absent')
 }
 
-/** The members of an object that has all of `required`, maybe some of `optional`, and no others. */
+/** The members of an object that has all of `required`, perhaps some of `optional`, and no others. */
 function closed(
   value: unknown,
   required: readonly string[],

@@ -1,5 +1,5 @@
-// The HTTP contract as cases over a running server, whatever serves it. Every reply of every case is also
-// compared with the closed shapes in contract-shapes.ts.
+// The HTTP contract as cases over a running server of any kind. Every reply of every case is also compared with the
+// closed shapes in contract-shapes.ts.
 import assert from 'node:assert/strict'
 import type { ConformanceCase } from './case.js'
 import type { ContractCase, ContractServer } from './contract/api.js'
@@ -47,8 +47,8 @@ import { wideningCases } from './contract/widening-cases.js'
 export type { ContractExchange, ContractServer } from './contract/api.js'
 
 /**
- * The rules for any server of the contract. Cases share one server, which the first of them opens, and
- * make tables and stashes of their own in it; the last one closes it.
+ * The rules for any server of the contract. Cases share one server: the first opens it, each creates its own tables and
+ * stashes in it, and the last closes it.
  *
  * @param open - Opens a server with default limits, without tables in the two teams of its keys, which
  *   knows every app, and whose store fetches URLs with `contractSources` from `rowstash/testing`.
@@ -112,7 +112,7 @@ const CASES: readonly ContractCase[] = [
   ...httpCases,
 ]
 
-/** Only a hang reaches it. */
+/** Only a hang reaches this deadline. */
 const CLOSE_MS_MAX = 60_000
 
 const closing: ContractCase = {

@@ -1,4 +1,4 @@
-// Goal: the HTTP contract holds over a real server, on a store in a directory. openapi.test.ts has the one in memory.
+// Goal: the HTTP contract holds over a real server, on a store in a directory. openapi.test.ts runs it in memory.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
-// A store of which every call fails as it is told.
+// A store whose calls fail with a given failure.
 import { type Store, StoreError } from '../../src/index.js'
 
-/** Failures by their code, with the status that the contract answers. */
+/** Failures by code, each with the status of the contract's answer. */
 export const FAILURES = [
   ['DATA_CORRUPT', 500],
   ['STORAGE_UNAVAILABLE', 503],
@@ -12,12 +12,12 @@ export const FAILURES = [
 
 type Failure = (typeof FAILURES)[number][0]
 
-/** The methods of a store that return a part of it at once. The others are calls. */
+/** Methods that return a part of the store synchronously. All others are calls. */
 const PARTS: ReadonlySet<string> = new Set(['team', 'table', 'stash', 'job'])
 const OBJECTS: ReadonlySet<string> = new Set(['files', 'keys'])
 const UNTOUCHED: ReadonlySet<string> = new Set(['limits', 'close', 'garbageCollection'])
 
-/** The store still closes, and tells its status. */
+/** The store can still be closed, and reports its status. */
 export function failingStore(store: Store, failure: Failure): Store {
   const status = () => ({ writable: false, code: failure, message: failure })
   const failed = failing(store, failure)

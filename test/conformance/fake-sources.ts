@@ -1,5 +1,5 @@
-// UrlFetcher for the suite of the contract: a few URLs of a host that is nowhere, which behave as its cases
-// need it. Nothing is fetched.
+// A UrlFetcher for the contract suite: a few URLs of a host that does not exist, which behave as the cases need.
+// Nothing is fetched.
 
 import { StoreError } from '../../src/index.js'
 import type { FetchedSource, UrlFetcher } from '../../src/ports.js'
@@ -25,15 +25,15 @@ const HOST = 'http://source.test'
 
 /** The URLs of these sources. */
 export const SOURCE_URLS = {
-  /** `hello`, without a type and without a name of its own. */
+  /** `hello`, without a type or a name. */
   plain: `${HOST}/a/hello%20there.txt?x=1`,
-  /** The same, at the root of its host. */
+  /** `hello`, at the root of the host. */
   root: `${HOST}/`,
-  /** `<html>`, with a type, and a name that climbs. */
+  /** `<html>`, with a type, and a name that climbs to a parent folder. */
   named: `${HOST}/page`,
-  /** `hello`, with a type and a name that are none. */
+  /** `hello`, with an invalid type and name. */
   odd: `${HOST}/odd`,
-  /** Nothing. */
+  /** An empty body. */
   empty: `${HOST}/empty`,
   /** Breaks off. */
   broken: `${HOST}/broken`,
@@ -43,43 +43,43 @@ export const SOURCE_URLS = {
   endless: `${HOST}/endless`,
   /** Rows of CSV, the last of which comes when `lateNow` is fetched. */
   late: `${HOST}/late.csv`,
-  /** The same, with a record that is too long at the end. */
+  /** The same, with a record at the end that is too long. */
   lateFault: `${HOST}/late-fault.csv`,
-  /** Lets all late sources go on that wait. */
+  /** Continues all late sources that wait. */
   lateNow: `${HOST}/late-now`,
   /** CSV that breaks off. */
   brokenCsv: `${HOST}/broken.csv`,
   /** CSV that is larger than any limit. */
   endlessCsv: `${HOST}/endless.csv`,
-  /** Three rows with a quoted line break, in pieces that cut them; its type says that it is CSV. */
+  /** Three rows with a quoted line break, in pieces that cut them. The type is CSV. */
   csv: `${HOST}/rows?x=1`,
-  /** The same rows as TSV, JSON and NDJSON; their names say what they are. */
+  /** The same rows as TSV, JSON and NDJSON, by their names. */
   tsv: `${HOST}/Some%20rows.tsv`,
   json: `${HOST}/rows.json`,
   ndjson: `${HOST}/rows.jsonl`,
   /** Rows of JSON, one of which has an object as a value. */
   objects: `${HOST}/objects.json`,
-  /** CSV with a quote that is not closed. */
+  /** CSV with an unclosed quote. */
   unclosed: `${HOST}/unclosed.csv`,
   /** CSV with a column whose ID is reserved. */
   reserved: `${HOST}/reserved.csv`,
-  /** CSV with a column twice. */
+  /** CSV with a duplicate column. */
   twice: `${HOST}/twice.csv`,
-  /** CSV that says that it is no UTF-8. */
+  /** CSV whose type names another charset than UTF-8. */
   latin1: `${HOST}/latin1.csv`,
-  /** As Excel of Germany writes it, in windows-1252, with lines in front of the header. */
+  /** CSV as a German Excel writes it, in windows-1252, with lines before the header. */
   german: `${HOST}/german.csv`,
-  /** The same, whose type says the encoding. */
+  /** The same, with the encoding in its type. */
   typedGerman: `${HOST}/typed-german.csv`,
-  /** Rows in an object of JSON. */
+  /** Rows in a JSON object. */
   wrapped: `${HOST}/wrapped.json`,
-  /** CSV with a charset that there is not. */
+  /** CSV with an unknown charset. */
   oddCharset: `${HOST}/odd-charset.csv`,
-  /** CSV without a header, as its type says. */
+  /** CSV without a header, which its type states. */
   headerless: `${HOST}/headerless.csv`,
 } as const
 
-/** Late sources that wait. State of the module, as a host has one object of sources for all its stores. */
+/** Late sources that wait. They are global, because a host has one object of sources for all its stores. */
 const late = new Set<() => void>()
 
 type MakeSource = (url: string, bytesMax: number) => FetchedSource
@@ -138,12 +138,12 @@ const URLS: Readonly<Record<string, MakeSource>> = {
     source(url, ['hel'], {}, new StoreError('FILE_TOO_LARGE', `More than ${bytesMax} bytes`)),
 }
 
-/** A text of German as the code page of Western Europe has it. */
+/** A German text in the code page of Western Europe. */
 export function encodeWestern(text: string): Uint8Array {
   return Uint8Array.from(text, (char) => (char === '€' ? 0x80 : char.charCodeAt(0)))
 }
 
-/** Cells as they are written in Germany, behind a title. */
+/** Cells as Germans write them, below a title. */
 export const GERMAN_CSV = `Bericht für März 2026
 
 Name;Preis;Tag;Aktiv;Rest

@@ -1,6 +1,6 @@
-// Goal: the HTTP contract holds for `fetchHandler`, whose requests and responses are those of the platform.
-// Method: the suite of the contract without a server: `fetch` is the handler. A case that writes on a connection itself
-// is skipped, because there is none.
+// Goal: the HTTP contract holds for `fetchHandler`, which uses the platform's requests and responses.
+// Method: the contract suite without a server: `fetch` is the handler. A case that writes to a connection itself is
+// skipped, because there is none.
 import { describe, test, vi } from 'vitest'
 import { type FetchHandler, fetchHandler, openMemory } from '../../src/index.js'
 import { OpenApiProof } from '../support/openapi-proof.js'
@@ -9,7 +9,7 @@ import { contractServer, CONTRACT_KEYS as keys } from './contract-server.js'
 import { contractSuite } from './contract-suite.js'
 import { contractSources as sources } from './fake-sources.js'
 
-/** What a case fails with that needs a connection. */
+/** The failure of a case that needs a connection. */
 const { NoConnection } = vi.hoisted(() => ({ NoConnection: class extends Error {} }))
 
 vi.mock('./contract/raw-http.js', async (original) => ({
@@ -24,7 +24,7 @@ vi.mock('./contract/raw-http.js', async (original) => ({
 
 const ORIGIN = 'https://rows.example'
 
-/** Requests of this test go to a handler, until it is closed. */
+/** Sends requests of this test to a handler, until it is closed. */
 function fetchFrom(handler: FetchHandler): Readonly<{ close: () => Promise<void> }> {
   let isClosed = false
   const send: typeof fetch = async (url, init) => {

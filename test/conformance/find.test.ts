@@ -1,4 +1,4 @@
-// Finding rows over HTTP: CONTRACT.md, section 6. Every answer is one of the OpenAPI document.
+// Finding rows over HTTP: CONTRACT.md, section 6. The OpenAPI document has every answer.
 import { expect, onTestFinished, test } from 'vitest'
 import { openMemory } from '../../src/index.js'
 import { OpenApiProof } from '../support/openapi-proof.js'

@@ -1,5 +1,5 @@
-// Random schemas and rows, for property tests of whatever is built on a store. fast-check is handed in,
-// so that the package does not depend on it.
+// Random schemas and rows, for property tests of anything built on a store. fast-check is an argument, so that the
+// package does not depend on it.
 import type fastCheck from 'fast-check'
 import { STORE_LIMITS } from '../../src/engine/arguments/resolve-options.js'
 import {
@@ -39,7 +39,7 @@ export const ODD_COLUMN_IDS: readonly string[] = Object.freeze([
 ])
 
 /**
- * A kind, with values of every shape that it takes.
+ * Values of a kind, of every shape that it accepts.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR
  * @example
  * import fc from 'fast-check'

@@ -4,7 +4,7 @@ import { Api } from './contract/api.js'
 import type { ContractServer } from './contract-suite.js'
 import { send } from './plain-request.js'
 
-/** Gives a table a key, has every operation refuse rows that have it twice, and takes it away. */
+/** Gives a table a key, checks that every operation refuses rows with duplicate keys, and removes the key. */
 export async function proveKeys(server: ContractServer): Promise<void> {
   const { path, rowIds } = await new Api(server).createTable({ rows: [{ n: 1 }, { n: 2 }] })
   const ask = (method: string, below: string, body?: unknown) =>

@@ -1,4 +1,4 @@
-// Keys of tables over HTTP: CONTRACT.md, section 5. Every answer is one of the OpenAPI document.
+// Keys of tables over HTTP: CONTRACT.md, section 5. The OpenAPI document has every answer.
 import { expect, onTestFinished, test } from 'vitest'
 import { openMemory } from '../../src/index.js'
 import { OpenApiProof } from '../support/openapi-proof.js'

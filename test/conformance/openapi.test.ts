@@ -1,7 +1,7 @@
-// Goal: the OpenAPI document says what the contract does, both ways. Every answer of the contract suite, here on a
-// store in memory, is one of the document; and every answer of the document is seen at least once.
-// Method: what a server with default options cannot be brought to answer, others answer: with limits, known apps, a
-// quota and admin keys, and over a store that fails as it is told.
+// Goal: the OpenAPI document and the contract agree both ways. The document has every answer of the contract suite,
+// here on a store in memory; and each answer of the document occurs at least once.
+// Method: answers that a server with default options cannot give come from other servers: with limits, known apps, a
+// quota and admin keys, and over a store that fails on command.
 import { type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { MemoryLevel } from 'memory-level'
@@ -33,12 +33,12 @@ beforeAll(async () => {
   const server = await serveContract(() => openMemory(), { proof })
   slowServer = server
   slow = sendSlowly(server)
-  slow.catch(() => {}) // The last test sees it.
+  slow.catch(() => {}) // The last test awaits it.
 })
 
 afterAll(() => slowServer?.close())
 
-/** Of operations that need an admin key. */
+/** Whether an operation needs an admin key. */
 function isOfOperator(path: string): boolean {
   return /^\/(?:admin\/|metrics$)/.test(path)
 }
@@ -67,7 +67,7 @@ describe('the contract over HTTP on a store in memory', () => {
   for (const { name, run } of contractSuite(open)) test(name, run)
 })
 
-/** Sends a body to an operation that takes none; fetch would not. */
+/** Sends a body to an operation that takes none, which fetch cannot. */
 async function sendBody(api: Api, method: string, path: string): Promise<void> {
   const lines = head(api, `${method} ${path}`, 'Content-Length: 2')
   const connection = new RawConnection(api)
@@ -216,7 +216,7 @@ describe('answers that take a server of their own', () => {
   })
 
   test('a client with too many unknown keys', async () => {
-    vi.useFakeTimers({ toFake: ['performance'] }) // All come within one minute.
+    vi.useFakeTimers({ toFake: ['performance'] }) // all requests within one minute
     onTestFinished(() => void vi.useRealTimers())
     const server = await serveContract((options) => openMemory(options), {
       proof,
@@ -283,7 +283,7 @@ describe('answers that take a server of their own', () => {
       const server = await serveContract((options) => openMemory(options), { proof, ...hooks })
       for (const operation of proof.openApi.operations) {
         const { id, responses } = operation
-        // The bytes of a file have no key; the store has a quota of its own for the file.
+        // The bytes of a file need no key, and its quota is the store's.
         const isAsked = responses.has('403') && id !== 'putUpload'
         const isStoring = responses.has('402') && id !== 'completeUpload'
         if (!(refusal === 402 ? isStoring : isAsked)) continue
@@ -505,7 +505,7 @@ describe('a store that fails', () => {
     )
     for (const operation of proof.openApi.operations) {
       if (!operation.responses.has(String(status))) continue
-      if (status === 429 && isOfOperator(operation.path)) continue // A refused client gets it.
+      if (status === 429 && isOfOperator(operation.path)) continue // A client that is refused gets it.
       const { method, path, ...sent } = requestOf(operation)
       const options = path.startsWith('/admin/') ? { ...sent, key: ADMIN_KEY } : sent
       expect([operation.id, (await send(server, method, path, options)).status]).toEqual([

@@ -1,11 +1,11 @@
-// A request to a server of the suite, as it is, and one for each operation of the document.
+// Sends a plain request to a server of the suite, and makes one for each operation of the document.
 import type { OperationAt } from '../support/openapi.js'
 import type { SendOptions } from './contract/api.js'
 import type { ContractServer } from './contract-suite.js'
 
 export type PlainReply = Readonly<{ status: number; json: unknown }>
 
-/** Sends a request, and shows it to the server with its answer. */
+/** Sends a request, and reports it to the server with its answer. */
 export async function send(
   server: ContractServer,
   method: string,
@@ -32,7 +32,7 @@ export async function send(
   return { status: response.status, json: isJson && answer ? JSON.parse(answer) : undefined }
 }
 
-/** Bodies that are right for their operation. */
+/** Valid bodies by operation. */
 const BODIES: Readonly<Record<string, unknown>> = {
   createTable: { name: 'T', rows: [] },
   importTable: { fromUrl: 'http://source.test/rows.csv' },
@@ -44,7 +44,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   addKey: { teamID: 'first' },
 }
 
-/** Queries that operations cannot do without. */
+/** Queries that operations require. */
 const QUERIES: Readonly<Record<string, string>> = { mergeRows: '?key=n' }
 
 /** A request that reaches the store. */

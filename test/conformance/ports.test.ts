@@ -34,7 +34,7 @@ afterAll(async () => {
   for (const directory of made) await rm(directory, { recursive: true, force: true })
 })
 
-/** Runs a suite on a port; on all but those of a directory, `npm test` takes a sample. */
+/** Runs a suite on a port. `npm test` takes a sample, except for the ports of a directory. */
 function runCases(name: string, cases: readonly ConformanceCase[], isOfDirectory = false): void {
   describe(name, () => {
     for (const { name, skip, run } of isOfDirectory ? cases : sampleOf(cases, 5)) {
@@ -123,7 +123,7 @@ runCases(
   'an ObjectStore in a bucket of S3, a third of whose requests fail',
   objectsSuite(() =>
     openOnDouble(({ query }) => {
-      const isOfClient = query.has('X-Amz-Signature') // It does not repeat what fails.
+      const isOfClient = query.has('X-Amz-Signature') // It does not repeat failed requests.
       return !isOfClient && random.once(3) ? random.pick(FAULTS) : undefined
     }),
   ),

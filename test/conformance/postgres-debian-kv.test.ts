@@ -1,5 +1,5 @@
-// The suites of both ports on the PostgreSQL that the environment names, with a synchronous standby, and through PgBouncer
-// in transaction mode: `node test/postgres-debian.mjs` runs them.
+// The suites of both ports on the PostgreSQL server that the environment names, with a synchronous standby, and through
+// PgBouncer in transaction mode. `node test/postgres-debian.mjs` runs them.
 import { afterAll, test } from 'vitest'
 import { openCutProxy } from '../support/cut-proxy.js'
 import { findPrograms, startCluster } from '../support/postgres-cluster.js'
@@ -7,7 +7,7 @@ import { kvSuite } from './kv/kv-suite.js'
 import { objectsSuite } from './objects/objects-suite.js'
 import { openEmpty, openObjects, openSecond, runCases, urlOfPort } from './postgres-stores.js'
 
-/** Ends what was opened, the last first. */
+/** Closes what was opened, in reverse order. */
 const closings: (() => Promise<unknown>)[] = []
 afterAll(async () => {
   for (const close of closings.reverse()) await close()

@@ -1,6 +1,6 @@
-// The suites of a store and of the contract on the PostgreSQL that the environment names, with a synchronous standby:
-// `node test/postgres-debian.mjs` runs them. Objects are in the bucket of the S3 server that the environment names, as
-// with `--s3`, else in memory and in files.
+// The store and contract suites on the PostgreSQL server that the environment names, with a synchronous standby. `node
+// test/postgres-debian.mjs` runs them. With `--s3`, objects are in the bucket that the environment names; otherwise
+// they are in memory and in files.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Stores of records and of objects on PostgreSQL as the suites want them: each empty one has a schema of its own.
+// Empty stores of records and of objects on PostgreSQL, for the suites. Each has a separate schema.
 import { describe, test } from 'vitest'
 import {
   openPostgresKv,
@@ -9,7 +9,7 @@ import {
 import type { KvStore, ObjectStore } from '../../src/ports.js'
 import type { ConformanceCase } from './case.js'
 
-/** Few connections, so that many stores fit one server and cases wait for each other. */
+/** Few connections, so that one server can hold many stores, and cases wait for each other. */
 const SMALL = { viewConnectionsMax: 3, commitConnectionsMax: 3, onWarning: () => undefined }
 
 let schemas = 0
@@ -42,7 +42,7 @@ export function openSecond(first: KvStore): Promise<KvStore> {
   return open(options)
 }
 
-/** The server behind a proxy on a port of this machine. */
+/** The URL of a proxy of the server, on a port of this machine. */
 export function urlOfPort(port: number): string {
   return `postgres://rowstash@127.0.0.1:${port}/postgres`
 }

@@ -1,4 +1,4 @@
-// The suites of both ports and of a store on PostgreSQL. Each case has a schema of its own on one server.
+// The suites of both ports and of a store on PostgreSQL. Each case has a separate schema on one server.
 import { afterAll, expect, test } from 'vitest'
 import { openStore } from '../../src/engine/store.js'
 import { openCutProxy } from '../support/cut-proxy.js'

@@ -1,5 +1,5 @@
-// The suites of ObjectStore, of a store and of the contract on a real S3 server: one that the environment names, as
-// `node test/radosgw.mjs npm test -- test/conformance/s3-server.test.ts` does.
+// The suites of ObjectStore, of a store and of the contract on a real S3 server, which the environment names. `node
+// test/radosgw.mjs npm test -- test/conformance/s3-server.test.ts` starts one.
 import { createHash, randomBytes } from 'node:crypto'
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// An ObjectStore that signs for itself, as one in front of S3 does: objects in memory, and an HTTP server
-// that takes what is put at signed URLs.
+// An ObjectStore that signs URLs itself, like one in front of S3: objects in memory, and an HTTP server that accepts
+// puts at signed URLs.
 import { createHmac, randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -37,7 +37,7 @@ const CASES: readonly StoreCase[] = [
 ]
 
 /**
- * `open` opens another empty store for each case, with the options that it is given.
+ * `open` opens an empty store for each case, with the given options.
  * @example
  * import { test } from 'node:test' // or any other runner
  * import { openMemory } from 'rowstash'
@@ -54,7 +54,7 @@ export function storeSuite(open: (options?: StoreOptions) => Promise<Store>): Co
       const clock = testClock()
       const openQuiet: OpenStoreForCase = (given) =>
         open({
-          clockSkewMs: Number.MAX_SAFE_INTEGER, // The clock is that of the test.
+          clockSkewMs: Number.MAX_SAFE_INTEGER, // The test sets the clock.
           ...given,
           maintenance: joinedMaintenance(QUIET, given.maintenance),
         })

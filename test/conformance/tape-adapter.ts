@@ -1,11 +1,11 @@
-// The suite of abstract-level is written for tape. This is as much of tape as it uses, on vitest: a test
-// ends when its promise settles, or when it has made the assertions that it planned, or when it says so.
+// The part of tape that abstract-level's suite uses, on vitest. A test ends when its promise settles, when it has made
+// its planned assertions, or when it calls `end`.
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 
 const TEST_MS_MAX = 60_000
 
-/** The argument of a test of tape. */
+/** The argument of a tape test. */
 class TapeTest {
   readonly #ended: () => void
   readonly #failed: (failure: unknown) => void
@@ -68,7 +68,7 @@ class TapeTest {
     this.#check(() => assert.doesNotThrow(action))
   }
 
-  /** A failure in a callback reaches nobody who awaits, so it ends the test itself. */
+  /** Nobody awaits a failure in a callback, so it ends the test itself. */
   #check(assertion: () => void): void {
     this.#count++
     try {
@@ -88,7 +88,7 @@ class TapeTest {
 export type TapeFunction = (name: string, body: (t: TapeTest) => unknown) => void
 
 export type TapeListener = Readonly<{
-  /** A test passed; the number is that of its assertions. */
+  /** A test passed, with this number of assertions. */
   onPass(assertions: number): void
   onFail(): void
 }>
@@ -106,11 +106,11 @@ export function tapeOnVitest(listener: TapeListener): TapeFunction {
   }
 }
 
-/** @returns how many assertions it made. */
+/** @returns the number of assertions made */
 async function runTapeTest(body: (t: TapeTest) => unknown): Promise<number> {
   const { promise, resolve, reject } = newPromise()
   const t = new TapeTest(resolve, reject)
-  promise.catch(() => undefined) // It may fail before anybody waits for it; the wait below reports it.
+  promise.catch(() => undefined) // It may fail before the wait below, which reports it.
   const returned = body(t)
   if (returned instanceof Promise) {
     await returned

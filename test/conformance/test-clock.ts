@@ -17,12 +17,15 @@ const START = 1_700_000_000_000
 export interface TestClock extends Clock {
   /**
    * Lets time pass; a negative number sets the clock back.
-   * @throws {StoreError} REQUEST_VALIDATION_ERROR for what is no finite number.
+   * @throws {StoreError} REQUEST_VALIDATION_ERROR unless the number is finite
    */
   pass(milliseconds: number): void
 }
 
-/** @param start - The time when nothing has passed, in milliseconds since 1970 UTC; a function: it runs by itself. */
+/**
+ * @param start - The time before any has passed, in milliseconds since 1970 UTC. If it is a function, the clock
+ * advances by itself.
+ */
 export function testClock(start: number | (() => number) = START): TestClock {
   const startMs = typeof start === 'number' ? () => start : start
   let passed = 0

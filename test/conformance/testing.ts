@@ -1,6 +1,6 @@
 /**
- * For tests: a server that fails as it is told, the suites that prove an implementation of a port, a store or a server
- * of the contract with any test runner, and generators.
+ * For tests: a server that fails on command, suites that prove an implementation of a port, a store or a server of the
+ * contract with any test runner, and generators.
  * @module rowstash/testing
  */
 

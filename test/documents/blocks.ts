@@ -1,16 +1,16 @@
-// The fenced blocks of all documents, each with the place that a failure names.
+// The fenced blocks of all documents, each with its place for failures.
 import { projectFiles, readText } from '../support/project.js'
 
 export type Block = Readonly<{
   document: string
-  /** Line of the fence, from 1 on. */
+  /** The line of the fence, from 1. */
   line: number
-  /** The text behind the fence; empty: none. */
+  /** The text after the fence; empty: none. */
   language: string
   text: string
 }>
 
-/** `README.md:12`, as editors and terminals open it. */
+/** `README.md:12`, which editors and terminals can open. */
 export function placeOf({ document, line }: Block): string {
   return `${document}:${line}`
 }
@@ -23,7 +23,7 @@ export function allBlocks(): Block[] {
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})(.*)$/
 
-/** @throws {Error} if a block does not end. */
+/** @throws {Error} if a block has no end */
 export function blocksOf(document: string, text: string): Block[] {
   const blocks: Block[] = []
   let open: { line: number; fence: string; language: string; lines: string[] } | undefined

@@ -1,4 +1,4 @@
-// The programs of the documents that change many rows, or several tables.
+// The documents' programs that change many rows, or several tables.
 import assert from 'node:assert/strict'
 import { createClient } from '../../src/client/client.js'
 import { fetchHandler, openMemory } from '../../src/index.js'

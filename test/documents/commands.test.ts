@@ -1,4 +1,4 @@
-// Goal: the commands in the documents work as they are pasted.
+// Goal: the commands in the documents work when they are pasted.
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -60,7 +60,7 @@ test('commands that are neither run nor checked are an error', () => {
 
 for (const block of blocks) {
   const [entry] = entriesOf(block)
-  // Without curl there is nothing to paste into.
+  // Without curl the command cannot run.
   test.skipIf(entry?.needs === 'curl' && !hasCurl())(
     `the commands of ${placeOf(block)} work`,
     async () => {

@@ -1,4 +1,4 @@
-// How the commands in the documents are tested: those of the list are run, others are checked without.
+// How the commands in the documents are tested: listed ones are run, others are checked without running them.
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -19,7 +19,7 @@ const run = promisify(execFile)
 
 const KEY = 'a-long-random-text-of-the-host'
 
-/** The commands of a block, without comments; those that go on in the next line are one. */
+/** The commands of a block, without comments. A command continued on the next line is one. */
 export function commandsOf({ text }: Block): string[] {
   const lines = text.replaceAll('\\\n', ' ').split('\n')
   return lines
@@ -49,10 +49,7 @@ type Package = Readonly<{
 
 export const PACKAGE = JSON.parse(readText('package.json')) as Package
 
-/**
- * Checks commands that would take too long to run: what npm is told to do is there to be done, and so is the file
- * that node runs.
- */
+/** Checks commands that would take too long to run: the npm script, or the file that node runs, must exist. */
 export function checkCommands(commands: readonly string[]): void {
   for (const command of commands.flatMap((line) => line.split('&&'))) {
     const [program = '', ...args] = command.trim().split(/\s+/)
@@ -80,7 +77,7 @@ const SUITES = JSON.parse(readText('test/rungs/ladder/suites.json')) as readonly
   name: string
 }>[]
 
-/** The rungs or the test files that a command runs are there; `<name>` stands for any name. */
+/** Checks that the rungs or test files of a command exist; `<name>` stands for any name. */
 export function checkChoice(command: string): void {
   const [, script = '', chosen = ''] =
     /^npm (?:run )?(test|test:rung) -- ([^-].*)$/.exec(command) ?? []
@@ -95,19 +92,19 @@ export function checkChoice(command: string): void {
   }
 }
 
-/** Whether vitest takes the file for the word: it looks for it anywhere in the path. */
+/** Whether vitest selects the file for the word: it searches the whole path. */
 function isPathOf(word: string, path: string): boolean {
   return new RegExp(word.replaceAll('.', '\\.').replace(/<\w+>/g, '[\\w-]+')).test(path)
 }
 
-/** A file below the root; `<name>` stands for any name. */
+/** Checks that a file exists below the root; `<name>` stands for any name. */
 function checkNode(command: string, file: string): void {
   const pattern = file.replaceAll('.', '\\.').replace(/<\w+>/g, '[\\w-]+')
   const isThere = projectFiles().some((path) => new RegExp(`^${pattern}$`).test(path))
   assert(isThere, `there is no file for "${command}"`)
 }
 
-/** The names and options in the usage of the benchmarks. */
+/** Checks names and options against the usage of the benchmarks. */
 function checkBench(command: string): void {
   const usage = readText('bench/run.mjs')
   const [, name = '', rest = ''] = /^npm run bench(?: -- (\w+)(.*))?$/.exec(command) ?? []
@@ -117,7 +114,7 @@ function checkBench(command: string): void {
   }
 }
 
-/** Runs a command in a folder. @returns what it printed. */
+/** Runs a command in a folder. @returns its output */
 async function shell(command: string, cwd: string, env: NodeJS.ProcessEnv): Promise<string> {
   const { stdout } = await run('sh', ['-c', command], { cwd, env })
   return stdout
@@ -256,7 +253,7 @@ async function runKeyCommands(
 /** The database in the documents. */
 const DATABASE = 'postgres://rowstash@db.internal:5432/rows'
 
-/** Commands with a server of the tests in place of that database; undefined where there is none to be had. */
+/** Commands with a test server in place of that database; undefined if there is none. */
 async function onPostgres(
   commands: readonly string[],
   { onEnd }: Surroundings,
@@ -309,7 +306,7 @@ async function runMoves(commands: readonly string[], surroundings: Surroundings)
 /** The service in the documents. */
 const SERVICE = 'http://127.0.0.1:8080'
 
-/** A server of the tests in place of that service, with these rows in the table "Orders". */
+/** A test server in place of that service, with these rows in the table "Orders". */
 async function onService(
   commands: readonly string[],
   { folder, cli, onEnd }: Surroundings,
@@ -374,7 +371,7 @@ async function runMaintenanceCommands(
   await again.close()
 }
 
-/** A night with 20 older backups: 14 stay, and the new one is the store. */
+/** A night with 20 older backups: 14 remain, and the new one equals the store. */
 async function runNightlyBackup(
   commands: readonly string[],
   { folder, cli }: Surroundings,

@@ -1,5 +1,5 @@
-// Goal: documents can be followed. Links lead somewhere, what comments cite is there, every folder is in the code map
-// or in the README above, and lines can be read in a terminal.
+// Goal: documents can be followed. Links lead somewhere, what comments cite exists, every folder is in the code map or
+// in the README above it, and lines fit into a terminal.
 import { existsSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -10,7 +10,7 @@ const documents = files.filter((path) => path.endsWith('.md'))
 
 type Link = Readonly<{ document: string; target: string; path: string; anchor: string }>
 
-/** Links of a document into the repository; what stands in fences is no link. */
+/** Links of a document into the repository. Fenced text contains no links. */
 function linksOf(document: string, text = readText(document)): Link[] {
   const prose = text.replace(/^(```|~~~)[\s\S]*?^\1/gm, '')
   return [...prose.matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, target = '']) => {
@@ -190,7 +190,7 @@ describe('folders', () => {
   })
 })
 
-/** Whether a name is that of a file or a folder in a folder; `*` stands for the rest of a name. */
+/** Whether a folder contains a file or folder with this name; `*` stands for the rest of a name. */
 function isIn(folder: string, name: string): boolean {
   const path = posix.join(folder, name).replace(/\/$/, '')
   const rest = path.replaceAll('.', '\\.').replaceAll('*', '[^/]*')

@@ -1,4 +1,4 @@
-// What the examples of docstrings meet: modules, URLs to fetch, and servers of PostgreSQL and S3.
+// The surroundings of docstring examples: modules, URLs to fetch, and servers of PostgreSQL and S3.
 
 import { StoreError } from '../../src/index.js'
 import type { UrlFetcher } from '../../src/ports.js'
@@ -19,9 +19,7 @@ export const exampleSources: UrlFetcher = {
   },
 }
 
-/**
- * Modules that examples import, besides those of this package. A test that one registers is run, if it is the first.
- */
+/** Modules that examples import, besides those of this package. The first test that an example registers is run. */
 export async function exampleModules(): Promise<Readonly<Record<string, Names>>> {
   const run = (...given: readonly unknown[]): unknown => given.at(-1)
   return {
@@ -38,14 +36,14 @@ type ExampleServers = Readonly<{
   given: Readonly<
     Record<'endpoint' | 'bucket' | 'region' | 'accessKeyId' | 'secretAccessKey', string>
   >
-  /** The example with the URL of the server. */
+  /** The example, with the URL of the server. */
   fitted: string
   stop(): Promise<void>
 }>
 
 const NOTHING = { endpoint: '', bucket: '', region: '', accessKeyId: '', secretAccessKey: '' }
 
-/** The servers that an example needs; undefined: this machine has no PostgreSQL. */
+/** The servers that an example needs; undefined: this machine lacks PostgreSQL. */
 export async function exampleServers(text: string): Promise<ExampleServers | undefined> {
   if (text.includes("'rowstash/postgres'")) {
     const server = await startPostgres()

@@ -1,4 +1,4 @@
-// Goal: the examples in docstrings compile and run, are short, and print what they say.
+// Goal: the examples in docstrings compile and run, are short, and print what they state.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { exampleModules, exampleServers, exampleSources } from './example-surrou
 import { runModule } from './run-module.js'
 import { typeErrors } from './type-check.js'
 
-/** The text behind `@example` of each docstring. */
+/** The text after `@example` in each docstring. */
 function examplesOf(document: string): Block[] {
   const text = readText(document)
   return [...text.matchAll(/^( *) \* @example\n((?:\1 \*(?! @).*\n)*?)\1 \*\/$/gm)].map((found) => {
@@ -26,7 +26,7 @@ const examples = projectFiles()
   .filter((path) => /^(?:src|adapters|test\/conformance)\/.*\.ts$/.test(path))
   .flatMap(examplesOf)
 
-/** What the comments behind its calls of `console.log` say that an example prints. */
+/** What an example prints, by the comments after its calls of `console.log`. */
 function printedBy(text: string): string[] {
   return [...text.matchAll(/console\.log\(.*\) \/\/ (.+)$/gm)].map(([, said = '']) => said)
 }
@@ -35,7 +35,7 @@ function shown(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))
 }
 
-/** What examples may use without making it. The store is that of the server, and the team that of the key. */
+/** Names that examples may use without defining them. The store is the server's, and the team the key's. */
 const GIVEN = {
   store: "import('rowstash').Store",
   team: "import('rowstash').Team",
@@ -50,7 +50,7 @@ const GIVEN = {
   secretAccessKey: 'string',
 } as const
 
-/** The names of those that an example does not make itself. */
+/** The names in GIVEN that an example does not define itself. */
 function givenTo(text: string): (keyof typeof GIVEN)[] {
   const made = [...text.matchAll(/^ *(?:const|let|await using) (\{[^=]*\}|\w+)/gm)]
   const names = new Set(made.flatMap(([, name = '']) => name.match(/\w+/g) ?? []))
@@ -69,7 +69,7 @@ test('the examples compile', () => {
 
 const LINES_MAX = 8
 
-/** Written before there was a limit; each shows a restart or a property. */
+/** Written before there was a limit. Each shows a restart or a property. */
 const LONGER =
   /restoreDirectory|fc\.assert|isStoreError\(failure\)|FaultDisk, nthStep|server\.fail\(|const again/
 

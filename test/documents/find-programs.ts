@@ -1,4 +1,4 @@
-// The programs of READING.md that find rows.
+// The programs in READING.md that find rows.
 import assert from 'node:assert/strict'
 import { memory, type Program, runModule } from './run-module.js'
 

@@ -1,4 +1,4 @@
-// The programs of HOSTING.md that mount the contract in frameworks.
+// The programs in HOSTING.md that mount the contract in frameworks.
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'

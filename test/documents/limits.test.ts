@@ -1,4 +1,4 @@
-// Goal: LIMITS.md lists every option that is a number, once, with the default and the range that the code has.
+// Goal: LIMITS.md lists every numeric option once, with the default and range of the code.
 import { expect, test } from 'vitest'
 import { CONNECTION_LIMITS } from '../../adapters/http/connections.js'
 import type { IntegerRange } from '../../src/base/options.js'
@@ -17,7 +17,7 @@ const TIMES = {
   ms: 1,
 }
 
-/** A value as the page writes it, in the largest unit that leaves it whole. */
+/** A value as the page writes it, in the largest unit that makes it an integer. */
 function rendered(name: string, value: number): string {
   if (value === Number.MAX_SAFE_INTEGER) return '2^53 - 1'
   const units = /Bytes/.test(name) ? BYTES : /Ms(?:Max)?$/.test(name) ? TIMES : { '': 1 }
@@ -48,7 +48,7 @@ test('LIMITS.md has every limit with its default and its range', () => {
   expect(listed.sort()).toEqual(expected.sort())
 })
 
-/** The text of a docstring that says a value: `48 hours`, `4 MiB`, `2^53 - 1`. */
+/** The part of a docstring that states a value: `48 hours`, `4 MiB`, `2^53 - 1`. */
 const VALUE =
   /(2\^53 - 1|\d[\d,]*)(?: (TiB|GiB|MiB|KiB|bytes?|days?|hours?|minutes?|seconds?|ms)\b)?/
 
@@ -65,7 +65,7 @@ const OPTIONS = [
   'adapters/http/connections.ts',
 ]
 
-/** Not to set it is another thing than to set it to 0: the history that is there stays. */
+/** Unset differs from 0: existing history remains. */
 const NO_DEFAULT = ['historyRetentionMs']
 
 test('the docstring of each limit has its default and its range', () => {

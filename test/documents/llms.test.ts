@@ -1,5 +1,5 @@
-// Goal: llms.txt lists every page of the package with what it answers: it is made of the heads of the pages, by
-// `npm test -- test/documents/llms.test.ts -u`.
+// Goal: llms.txt lists every page of the package and the questions that it answers. `npm test --
+// test/documents/llms.test.ts -u` makes it from the heads of the pages.
 import { posix } from 'node:path'
 import { expect, test } from 'vitest'
 import { projectFiles, readText } from '../support/project.js'
@@ -13,7 +13,7 @@ function headOf(path: string): Readonly<{ title: string; answers: string }> {
   return { title, answers: paragraph.trim().replace(/\s+/g, ' ') }
 }
 
-/** The guides in the order of their index. */
+/** The guides, in the order of their index. */
 function guides(): string[] {
   const rows = readText(`${FOLDER}/README.md`).matchAll(/^\| \[[^\]]+\]\(([\w-]+\.md)\)/gm)
   return [...rows].map(([, name = '']) => `${FOLDER}/${name}`)

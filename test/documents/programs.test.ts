@@ -1,6 +1,6 @@
-// Goal: what the documents tell people to write compiles and runs as it stands. No fenced block escapes: one in
-// JavaScript or TypeScript is in the list of programs, one in `sh` in the list of commands, and one without a
-// language is no program, but a picture, a layout or a grammar.
+// Goal: programs that the documents tell people to write compile and run unchanged. No fenced block escapes: JavaScript
+// or TypeScript is in the list of programs, `sh` in the list of commands, and a block without a language is no program,
+// but a picture, a layout or a grammar.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -49,7 +49,8 @@ test('every program compiles as strict TypeScript against the types of this pack
     "import { openMemory } from 'rowstash'\nconst store = await openMemory()\nstore.fly()"
   const wrong = { document: 'X.md', line: 10, language: 'js', text }
 
-  // One program, as it takes seconds to begin: the last block shows that errors are found, with their places.
+  // All in one compilation, which takes seconds to start. The last block shows that errors are found, with their
+  // places.
   expect(typeErrors([...typed, { block: wrong, declared: '' }])).toEqual([
     expect.stringMatching(/^X\.md:13: Property 'fly' does not exist/),
   ])

@@ -1,5 +1,5 @@
-// The programs in the documents, each with what it takes for given: names that are declared for the compiler, and
-// values for them when it runs.
+// The programs in the documents, each with the names that it uses without defining them: their declarations for the
+// compiler, and their values when it runs.
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { join } from 'node:path'
@@ -85,7 +85,7 @@ const library: Program = {
   },
 }
 
-/** `error.row // 1` claims what the expression is. */
+/** `error.row // 1` states the value of the expression. */
 const CLAIM = /^(\s*)(error\.\w+) \/\/ (.+)$/gm
 
 const failure: Program = {

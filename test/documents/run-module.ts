@@ -11,15 +11,15 @@ import type { Block } from './blocks.js'
 
 export type Names = Readonly<Record<string, unknown>>
 
-/** Where a program runs: a folder of its own, and what is to be undone after it. */
+/** The folder in which a program runs, and a way to register what is undone after it. */
 export type Surroundings = Readonly<{ folder: string; onEnd(undo: () => Promise<unknown>): void }>
 
 export type Program = Readonly<{
   document: string
-  /** What its first line of code begins with; no other block begins so. */
+  /** The beginning of its first line of code. No other block begins so. */
   begins: string
   declared?: string
-  /** Runs it, and checks what it did. */
+  /** Runs the program, and checks its effects. */
   run(block: Block, surroundings: Surroundings): Promise<void>
 }>
 
@@ -39,8 +39,8 @@ const AsyncFunction = (async () => undefined).constructor as new (
 const IMPORT = /^import \{([^}]+)\} from '([^']+)'.*$/gm
 
 /**
- * Runs the text of a module. Each member of a module that it imports must be there.
- * @param given - Names that it uses and does not make, and those of the global object that it shall see instead.
+ * Runs the text of a module. Each member that it imports from a module must exist.
+ * @param given - Names that it uses and does not define, and replacements of global names.
  * @param modules - Modules besides those of this package.
  */
 export async function runModule(text: string, given: Names, modules: Names = {}): Promise<void> {
@@ -59,11 +59,11 @@ export async function runModule(text: string, given: Names, modules: Names = {})
     compilerOptions: options,
   })
   const names = { ...given, load }
-  const program = outputText.replace(/^export \{\};?$/m, '') // TypeScript marks a module by it.
+  const program = outputText.replace(/^export \{\};?$/m, '') // TypeScript marks a module with it.
   await new AsyncFunction(...Object.keys(names), program)(...Object.values(names))
 }
 
-/** As `runModule`. @returns what it printed: the values of each call */
+/** Runs a module. @returns what it prints: the values of each call */
 export async function runPrinting(text: string, given: Names): Promise<unknown[][]> {
   const printed: unknown[][] = []
   const log = (...values: unknown[]): unknown => printed.push(values)
@@ -71,7 +71,7 @@ export async function runPrinting(text: string, given: Names): Promise<unknown[]
   return printed
 }
 
-/** Replaces what must be another thing in a test, and is there once. */
+/** Replaces text that a test must change. It must occur once. */
 export function replaced(text: string, from: string, to: string): string {
   assert.equal(text.split(from).length, 2, `"${from}" is there once`)
   return text.replace(from, to)

@@ -1,4 +1,4 @@
-// Whether the programs of the documents compile, as strict TypeScript, against the types of this package.
+// Checks that the documents' programs compile as strict TypeScript against the types of this package.
 import { join } from 'node:path'
 import ts from 'typescript'
 import { ROOT } from '../support/project.js'
@@ -6,11 +6,11 @@ import { type Block, placeOf } from './blocks.js'
 
 export type TypedBlock = Readonly<{
   block: Block
-  /** Declarations of the names that the block uses and does not make, on one line. */
+  /** Declarations, on one line, of names that the block uses and does not define. */
   declared: string
 }>
 
-/** As `tsc --init` sets it in a new project. */
+/** The settings that `tsc --init` writes into a new project. */
 const STRICT: ts.CompilerOptions = {
   target: ts.ScriptTarget.ES2022,
   lib: ['lib.es2023.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts', 'lib.dom.asynciterable.d.ts'],
@@ -34,7 +34,10 @@ const STRICT: ts.CompilerOptions = {
   },
 }
 
-/** The errors, each with its place in the document. One program checks all blocks, as it takes seconds to start. */
+/**
+ * The errors, each with its place in the document. One compilation checks all blocks, because it takes seconds to
+ * start.
+ */
 export function typeErrors(typed: readonly TypedBlock[]): string[] {
   const texts = new Map<string, TypedBlock>()
   for (const [index, one] of typed.entries()) {

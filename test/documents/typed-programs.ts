@@ -1,4 +1,4 @@
-// The program of TABLES.md with a typed table.
+// The program in TABLES.md with a typed table.
 import assert from 'node:assert/strict'
 import { memory, type Program, runPrinting } from './run-module.js'
 

@@ -1,4 +1,4 @@
-// As golden.test.ts, for the history of tables.
+// Golden records of the history of tables.
 import { describe, expect, test } from 'vitest'
 import { type Bytes, toHex, utf8 } from '../../src/base/bytes.js'
 import * as changes from '../../src/format/change-records.js'

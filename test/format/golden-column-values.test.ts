@@ -1,4 +1,4 @@
-// What a segment knows of its values: FORMAT.md, section 6, sections 7 and 8 of a footer.
+// What a segment records about its values: FORMAT.md, section 6, sections 7 and 8 of a footer.
 import { expect, test } from 'vitest'
 import { toHex, utf8 } from '../../src/base/bytes.js'
 import { ColumnValuesBuilder } from '../../src/format/column-values.js'
@@ -78,6 +78,6 @@ test('a filter with too many values is left out', () => {
   }
   const [values, filters] = builder.finish()
   expect(values?.[0]).toBe(SECTION.columnValues)
-  // The filter of one value has one block, and is the only one.
+  // The filter of one value is the only one, and has one block.
   expect(filters?.[1].length).toBe(2 + 2 + 4 + 32)
 })

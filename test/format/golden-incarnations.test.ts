@@ -1,4 +1,4 @@
-// As golden.test.ts, for the records of the processes that share a store.
+// Golden records of the processes that share a store.
 import { describe, expect, test } from 'vitest'
 import { type Bytes, toHex, utf8 } from '../../src/base/bytes.js'
 import { decodeDutyLease, encodeDutyLease, NO_INCARNATION } from '../../src/format/duty-records.js'

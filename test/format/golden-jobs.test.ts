@@ -1,4 +1,4 @@
-// As golden.test.ts, for the records of jobs.
+// Golden records of jobs.
 import { describe, expect, test } from 'vitest'
 import { type Bytes, toHex, utf8 } from '../../src/base/bytes.js'
 import {
@@ -91,7 +91,7 @@ describe('records of jobs', () => {
         for (const at of [1, 2]) expect(() => decode(bytes.with(at, 9))).toThrow(refused)
       }
       for (let length = 0; length < bytes.length; length++) {
-        if (name === 'job-result' && length % 20 === 1) continue // That many runs fewer.
+        if (name === 'job-result' && length % 20 === 1) continue // to check fewer cases
         expect(() => decode(bytes.slice(0, length))).toThrow(refused)
       }
     },

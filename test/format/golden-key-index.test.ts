@@ -1,4 +1,4 @@
-// As golden.test.ts, for the keys of tables.
+// Golden records of the keys of tables.
 import { describe, expect, test } from 'vitest'
 import { type Bytes, toHex, utf8 } from '../../src/base/bytes.js'
 import { hashOfTokens, KeyHasher } from '../../src/format/key-hash.js'

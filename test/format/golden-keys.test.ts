@@ -1,4 +1,4 @@
-// As golden.test.ts, for the records of API keys.
+// Golden records of API keys.
 import { describe, expect, test } from 'vitest'
 import { type Bytes, toHex, utf8 } from '../../src/base/bytes.js'
 import { decodeApiKey, encodeApiKey } from '../../src/format/api-key-records.js'

@@ -1,4 +1,4 @@
-// As golden.test.ts, for the logs of tables, and for the receipts of earlier versions, which are read still.
+// Golden records of the logs of tables, and of receipts of earlier versions, which can still be read.
 import { describe, expect, test } from 'vitest'
 import { type Bytes, toHex, utf8 } from '../../src/base/bytes.js'
 import * as keys from '../../src/format/keys.js'

@@ -1,4 +1,4 @@
-// Goal: the bytes of objects that hold several segments, and of the records that name them, are those of FORMAT.md.
+// Goal: objects with several segments, and the records that name them, have the bytes that FORMAT.md specifies.
 import { describe, expect, test } from 'vitest'
 import { type Bytes, concatBytes, toHex, utf8 } from '../../src/base/bytes.js'
 import {
@@ -17,7 +17,7 @@ import { newSummary } from '../../src/schema/summarize.js'
 import { buildSegment, textsOfSegment } from '../support/build-segment.js'
 import { golden, goldenBytes } from './golden-file.js'
 
-/** Of an incarnation and a counter. */
+/** An object ID made of an incarnation and a counter. */
 function idOf(counter: number): string {
   return `00112233445566ff${counter.toString(16).padStart(16, '0')}`
 }
@@ -145,7 +145,7 @@ describe('golden bytes', () => {
 
   test('a record with an ID before the first of its incarnation is refused', () => {
     const bytes = goldenBytes('extent-page-with-shared').slice()
-    bytes.fill(0, 1 + 8 + 8, 1 + 8 + 16) // The counter of the object.
+    bytes.fill(0, 1 + 8 + 8, 1 + 8 + 16) // the counter of the object
 
     expect(() => decodeExtentPage(bytes)).toThrow(/older/)
   })

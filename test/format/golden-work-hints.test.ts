@@ -1,4 +1,4 @@
-// As golden.test.ts, for hints of work and the teams that have some.
+// Golden records of work hints, and of the teams that have some.
 import { describe, expect, test } from 'vitest'
 import { type Bytes, toHex, utf8 } from '../../src/base/bytes.js'
 import * as hints from '../../src/format/work-records.js'

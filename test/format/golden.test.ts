@@ -1,6 +1,6 @@
-// The bytes on disk never change by accident: each record of FORMAT.md, encoded from fixed values, is
-// compared with a file that was reviewed once. A deliberate change needs a new number in FORMAT.md and a
-// new golden file; `ROWSTASH_WRITE_GOLDEN=1` writes the files that are missing, never one that is there.
+// The bytes on disk never change by accident: each record of FORMAT.md, encoded from fixed values, is compared with a
+// file that was reviewed once. A deliberate change needs a new number in FORMAT.md and a new golden file.
+// `ROWSTASH_WRITE_GOLDEN=1` writes missing files, and never replaces one.
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, test } from 'vitest'
 import { ownerName, parseOwnerName } from '../../adapters/directory/owner-record.js'
@@ -279,12 +279,12 @@ const GOLDEN: Record<string, () => Bytes | Promise<Bytes>> = {
   'key-codecs': () => keys.CODECS_KEY,
 }
 
-/** 64 rows that are much alike, and one that does not get smaller. */
+/** 64 rows that are much alike, and one that compression does not make smaller. */
 function packedRows(name: string): string[] {
   return [...Array.from({ length: 64 }, (_, row) => `"name":"${name}","n":${row}`), '"x":7']
 }
 
-/** Those of the golden segments, whose writer ended each frame with its 64th row, however short. */
+/** The rows of the golden segments, whose writer ended each frame with its 64th row, however short. */
 const PACKED_ROWS = packedRows('Größe')
 
 type Built = Pick<BuiltSegment, 'bytes' | 'footerBytes'>
@@ -294,7 +294,7 @@ function readSegment({ bytes, footerBytes }: Built, rowCount: number): Promise<s
   return textsOfSegment(ref, bytes)
 }
 
-/** The codec bytes of the first two frames, by the lengths that FORMAT.md gives. */
+/** The codec bytes of the first two frames, located by the lengths in FORMAT.md. */
 function frameCodecs(bytes: Bytes): number[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset)
   const second = 8 + 11 + view.getUint32(8 + 7) + 4
@@ -397,7 +397,7 @@ describe('golden bytes', () => {
     const footerBytes = new DataView(bytes.buffer, bytes.length - TRAILER_BYTES).getUint32(0)
     const read = readSegment({ bytes, footerBytes }, PACKED_ROWS.length)
 
-    // Another version of the library may compress to other bytes: those are not compared.
+    // Another version of the library may compress to other bytes, so only the codecs are compared.
     expect(frameCodecs(bytes)).toEqual([CODEC[compression], CODEC.none])
     if (codecs[compression] !== null) {
       expect(await read).toEqual(PACKED_ROWS)

@@ -1,4 +1,4 @@
-// Files of CSV and TSV as people have them, with what they mean written beside each.
+// Files of CSV and TSV as people have them, each with its meaning.
 import { type FileCase, latin1, utf16 } from './file-case.js'
 
 export const CSV_FILES: Readonly<Record<string, FileCase>> = {

@@ -1,24 +1,24 @@
-// What a file has, and what it means.
+// A file's content, and what it means.
 import type { Source } from './ways.js'
 
 export type FileCase = Readonly<{
   /** Text in UTF-8, or bytes. */
   bytes: string | Uint8Array<ArrayBuffer>
-  /** What has to be said of it in any case. Default: nothing. */
+  /** Options that the file always needs. Default: none. */
   given?: Source['said']
 }> &
   (
     | Readonly<{
-        /** The columns with their kinds, and the cells; null is an empty one. */
+        /** The columns with their kinds, and the cells; null is an empty cell. */
         columns: string
         rows: readonly (readonly unknown[])[]
         /** Format, encoding, delimiter, and the line of the header or a hyphen. */
         read: string
-        /** Codes with columns and counts. Default: none. */
+        /** Codes of advice, with columns and counts. Default: none. */
         told?: readonly string[]
-        /** By way, what else it answers: a part of the message of a refusal. */
+        /** A part of the refusal's message, for the ways that refuse the file. */
         refusedBy?: Readonly<Record<string, string>>
-        /** With what to say it is read so without detection. Default: nothing more than is given. */
+        /** Options that read the file the same without detection. Default: those of `given`. */
         says?: Source['said'] | 'no option'
         refused?: undefined
       }>
@@ -30,11 +30,11 @@ export type FileCase = Readonly<{
   ) &
   Readonly<{
     /**
-     * What becomes of it without detection where nothing is said: the same; or its columns; or a part of the message of
-     * the refusal. Default: it is not read so, for something is given.
+     * The result without detection and without options: the same; or its columns; or a part of the refusal's message.
+     * Default: not checked, because the file needs options.
      */
     plain?: string
-    /** The same of a POST, if it is another refusal. */
+    /** The result of a POST, if it is a different refusal. */
     posted?: string
   }>
 

@@ -1,6 +1,7 @@
-// Goal: a file as people have it becomes the same table by every way in, with the same report; where a way does not detect
-// how it is written, with what the report names; and where nothing is said, what it became before there was detection.
-// Method: each file of a table, with what it means written beside it, through each way.
+// Goal: a file as people have it becomes the same table by every way in, with the same report. A way without detection
+// gives the same table with the options that the report names; without options, it gives what it gave before there was
+// detection.
+// Method: each file of a table, with its meaning beside it, through each way.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CSV_FILES } from './csv-files.js'
 import type { FileCase } from './file-case.js'
@@ -20,7 +21,7 @@ function sourceOf(name: string, { bytes, given = {} }: FileCase): Source {
   return { name, bytes: written, said: given }
 }
 
-/** What is meant, of a way. */
+/** The expected outcome of a way. */
 function meantBy(way: string, file: FileCase): Outcome {
   if (file.columns === undefined) return { refused: expect.stringContaining(file.refused) }
   const { columns, rows, read, told = [], refusedBy = {} } = file
@@ -34,7 +35,7 @@ function meantBy(way: string, file: FileCase): Outcome {
 
 const isLines = (name: string) => /\.(?:csv|tsv|tab)$/.test(name)
 
-/** Over HTTP, only CSV and TSV are detected; a body is never NDJSON. */
+/** Over HTTP, only CSV and TSV are detected. A body is never NDJSON. */
 const detects = (way: string, name: string) => way !== 'POST' || isLines(name)
 
 describe.each(FILES)('%s', (name, file) => {

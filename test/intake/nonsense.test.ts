@@ -1,6 +1,7 @@
-// Goal: what is no table is refused, or what it was taken for is told.
-// Method: 100 files of 25 kinds, made by seeded code, as if each were CSV, by a store with detection. Each is refused; or
-// its lines agree, so that it is a table in the dialect that the report names; or the report says by which lines it is not.
+// Goal: a file that is not a table is refused, or the report tells how it was read.
+// Method: a store with detection reads 100 files of 25 kinds, made by seeded code, as if each were CSV. Each file is
+// refused; or its lines agree, so that it is a table in the dialect that the report names; or the report tells which
+// lines disagree.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type IntakeReport, openMemory, type Store } from '../../src/index.js'
 import { NONSENSE, nonsenseOf } from './nonsense.js'
@@ -43,7 +44,7 @@ async function takenFor(bytes: Uint8Array<ArrayBuffer>, format: 'csv' | 'json'):
   return isTable ? 'agrees' : 'untold'
 }
 
-/** What was found, of each kind, by how many files. */
+/** The outcomes per kind, with the number of files. */
 const FOUND: Readonly<Record<string, Partial<Record<Taken, number>>>> = {
   prose: { told: 1, refused: 3 },
   letter: { refused: 4 },

@@ -1,4 +1,4 @@
-// Files without any tabular sense, made by seeded code.
+// Files that are not tables, made by seeded code.
 import { type Seeded, seeded } from '../support/seeded.js'
 
 const WORDS =
@@ -16,7 +16,7 @@ function sentence(random: Seeded): string {
 const some = (count: number, line: (i: number) => string) =>
   Array.from({ length: count }, (_, i) => line(i))
 
-/** Of each kind, the lines of a text, or bytes. */
+/** The lines of a text, or bytes, by kind. */
 export const NONSENSE: Readonly<
   Record<string, (random: Seeded) => readonly string[] | Uint8Array>
 > = {

@@ -1,4 +1,4 @@
-// Files of JSON, compressed ones, and what is no file of rows, with what they mean written beside each.
+// Files of JSON, compressed files, and files without rows, each with its meaning.
 import { gzipSync } from 'node:zlib'
 import { type FileCase, utf16 } from './file-case.js'
 

@@ -1,4 +1,4 @@
-// The ways in: each takes the bytes of a file, and makes a table of them or refuses them.
+// The ways in: each makes a table of a file's bytes, or refuses them.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,22 +11,22 @@ import { ImportRun } from '../../adapters/page/browser/import/import-run.js'
 import { createClient, type Dialect, type IntakeReport } from '../../src/client/client.js'
 import { openMemory, type RowsInput, type Team } from '../../src/index.js'
 
-/** A file, and what is said of it. */
+/** A file, and the options for it. */
 export type Source = Readonly<{
   name: string
   bytes: Uint8Array<ArrayBuffer>
   said: Dialect & Readonly<{ at?: string; nested?: 'flatten' | 'text' }>
 }>
 
-/** What became of it. */
+/** The result of reading a file. */
 export type Outcome =
   | Readonly<{
-      /** Each with its kind. */
+      /** The columns, each with its kind. */
       columns: string
       rows: readonly (readonly unknown[])[]
       /** Format, encoding, delimiter, line of the header, rows. */
       report?: readonly unknown[]
-      /** Code, column and count of each advice, but for those that the report has anyway. */
+      /** Code, column and count of each piece of advice, except for advice that the report always has. */
       told?: readonly string[]
     }>
   | Readonly<{ refused: string }>
@@ -34,14 +34,14 @@ export type Outcome =
 export type Way = (source: Source) => Promise<Outcome>
 
 export type Ways = Readonly<{
-  /** Those that detect what is not said. */
+  /** Ways that detect what the options do not state. */
   detecting: Readonly<Record<string, Way>>
-  /** Those that take a source as it is said to be. */
+  /** Ways that read a source by its options alone. */
   plain: Readonly<Record<string, Way>>
-  /** A file as the command imports it: the table that it makes, and the report that it prints. */
+  /** Imports a file with the command: the table that it creates, and the report that it prints. */
   printedBy: (source: Source) => Promise<Readonly<{ tableId: string; report: IntakeReport }>>
   tableOf: (tableId: string) => Promise<Extract<Outcome, { columns: string }>>
-  /** Of the server, which serves the page, too. */
+  /** The URL of the server, which also serves the page. */
   url: string
   close(): Promise<void>
 }>
@@ -139,7 +139,7 @@ export async function openWays(): Promise<Ways> {
     if (problems[0] !== undefined) throw new Error(problems[0].rule)
     const { tableId, read } = await run.commit(signal)
     const found = await tableOf(team, tableId, read)
-    // What a person sees before.
+    // The report that a person sees before the import.
     const { columns } = found
     const seen = sample.columns.map((column) =>
       columns.split('|').find((one) => one.startsWith(`${column}:`)),
@@ -148,7 +148,7 @@ export async function openWays(): Promise<Ways> {
     return found
   }
 
-  /** @param how - `detect`, unless the body is of JSON, whose parameters are told alone. */
+  /** @param how - `detect`, unless the body is JSON, for which only the parameters are given. */
   async function post({ name, bytes, said }: Source, how?: 'detect'): Promise<Outcome> {
     const isText = /^text/.test(CONTENT_TYPES[knownFormat(name)])
     const query = new URLSearchParams({ name, ...(how && isText && { 'csv.dialect': how }) })
@@ -236,7 +236,7 @@ function knownFormat(name: string): keyof typeof CONTENT_TYPES {
   return format
 }
 
-/** What is said, as options of the command. */
+/** The options of a source, as arguments of the command. */
 function argsOf(said: Source['said']): readonly string[] {
   return Object.entries(said).flatMap(([name, value]) => {
     const option = optionOf(name)
@@ -256,7 +256,7 @@ function adviceOf({ type, ...about }: Printed['warnings'][number]) {
   return { code: type, ...about } as IntakeReport['advice'][number]
 }
 
-/** What the report tells by its other fields, or another part of the command. */
+/** Advice that other fields of the report, or another part of the command, contain. */
 const OF_READING: ReadonlySet<string> = new Set([
   'encoding',
   'skippedLines',

@@ -1,7 +1,9 @@
-// A model as JavaScript: made of what `quint compile` prints, it takes the same steps as Quint's simulator, a hundred
-// times as fast. `run.mjs` compares the two, state by state.
+// A model compiled to JavaScript from the output of `quint compile`. It takes the same steps as Quint's simulator, a
+// hundred times as fast. `run.mjs` compares the two, state by state.
 
-/** How a value of Quint is here: numbers, strings, booleans, arrays (lists and tuples), objects (records), Set and Map. */
+/**
+ * Quint's values as JavaScript: numbers, strings, booleans, arrays (lists and tuples), objects (records), Set and Map.
+ */
 export function same(left, right) {
   if (left === right) return true
   if (typeof left !== 'object' || typeof right !== 'object') return false
@@ -25,7 +27,7 @@ export function same(left, right) {
 
 const intervals = new Map()
 
-/** The elements of an interval, made once. */
+/** The elements of an interval, created once. */
 function interval(first, last) {
   const key = `${first} ${last}`
   const known = intervals.get(key)
@@ -35,7 +37,7 @@ function interval(first, last) {
   return made
 }
 
-/** Elements of sets and keys of maps are numbers, strings or booleans: JavaScript compares them as Quint does. */
+/** Elements of sets and keys of maps are numbers, strings or booleans, which JavaScript compares like Quint. */
 const LIBRARY = {
   same,
   interval,
@@ -78,7 +80,7 @@ const LIBRARY = {
   range: (first, limit) => Array.from({ length: limit - first }, (_, i) => first + i),
 }
 
-/** Operators as expressions of JavaScript. */
+/** Operators as JavaScript expressions. */
 const OPERATORS = {
   and: (...all) => `(${all.join(' && ')})`,
   or: (...all) => `(${all.join(' || ')})`,
@@ -128,7 +130,7 @@ function identifier(name) {
   return `$${name.replace(/\W/g, '_')}`
 }
 
-/** What an expression needs to know of its model: the state variable, and the names that depend on the state. */
+/** What compiling an expression needs: the state variable, and the names that depend on the state. */
 function expression(e, model) {
   const of = (inner) => expression(inner, model)
   switch (e.kind) {
@@ -155,7 +157,7 @@ function letExpression({ opdef, expr }, of) {
   return `((${identifier(opdef.name)}) => ${of(expr)})(${value})`
 }
 
-/** An element of a set, by its place; an interval need not be made. */
+/** The element at a place of a set. An interval is not created for it. */
 function picked({ name, expr }, of) {
   const [set] = expr.args
   const local = JSON.stringify(localName(name))
@@ -174,10 +176,10 @@ function application({ opcode, args }, of) {
 }
 
 /**
- * Makes a model of the JSON that `quint compile` prints: one state variable, `init`, `step` and an invariant.
- * @param constants - Values of constants, by their names, in the place of those that it was compiled with.
- * @returns A function that takes `pick(name, elements)`, which chooses one, and returns the model with `state`,
- *   `init()`, `step()` and `holds(invariant)`.
+ * Compiles the JSON that `quint compile` prints: one state variable, `init`, `step` and an invariant.
+ * @param constants - Values of constants, by name, which replace those of the compilation.
+ * @returns A function that takes `pick(name, elements)`, which chooses an element, and returns the model with `state`,
+ * `init()`, `step()` and `holds(invariant)`.
  */
 export function compileModel(json, constants = {}) {
   const { declarations } = json.modules[0]
@@ -209,7 +211,7 @@ export function compileModel(json, constants = {}) {
       step: () => move(${identifier('q::step')}),
       holds: (invariant) => views[invariant](),
     }`
-  // The code is made of a model of this folder, by the rules above.
+  // The code comes from a model of this folder, by the rules above.
   const make = new Function('library', 'pick', code)
   return (pick) => make(LIBRARY, pick)
 }

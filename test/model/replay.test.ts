@@ -1,7 +1,7 @@
-// Goal: two engines on one key-value store do what the model `objects` says, in any order of their steps.
-// Method: traces that the simulator of the model made are replayed step by step: each call of a port of each engine
-// happens when the trace says so, commits have the outcome that it says, and after each step what is stored is compared.
-// `npm test` replays 30 of the kept traces; see README.md for all of them and for new ones.
+// Goal: two engines on one key-value store behave as the model `objects`, in any order of their steps.
+// Method: traces of the model's simulator are replayed step by step. Each call of a port happens when the trace says
+// so, commits have the outcome that it states, and the stored state is compared after each step. `npm test` replays 30
+// of the kept traces; README.md tells how to replay all, or new ones.
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { runsAll } from '../support/what-runs.js'
@@ -11,7 +11,7 @@ import { type ModelTrace, readTraces } from './trace.js'
 
 const KEPT = join(import.meta.dirname, 'traces.jsonl.gz')
 
-/** Traces of the kept ones that are replayed. */
+/** Number of kept traces to replay. */
 const SOME = runsAll ? 200 : 30
 
 beforeEach(() => {
@@ -24,7 +24,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** All traces of a given file; of the kept ones some, which a seed chooses. */
+/** All traces of a file that was named; otherwise some of the kept ones, chosen by a seed. */
 function chosenOf(traces: readonly ModelTrace[]): readonly (readonly [number, ModelTrace])[] {
   const numbered = traces.map((trace, i) => [i, trace] as const)
   if (process.env['ROWSTASH_TRACES'] !== undefined) return numbered

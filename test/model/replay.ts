@@ -1,6 +1,6 @@
-// Makes two engines on one key-value store take the steps of a trace of the model `objects`, and compares what is stored
-// after each. A step of the model is one call of a port that decides something; calls in between only read, and belong to
-// the step before.
+// Makes two engines on one key-value store take the steps of a trace of the model `objects`, and compares the stored
+// state after each. A step of the model is one call of a port that decides something. Calls in between only read, and
+// belong to the previous step.
 import { MemoryLevel } from 'memory-level'
 import { vi } from 'vitest'
 import { sameBytes } from '../../src/base/bytes.js'
@@ -19,7 +19,7 @@ import { type Call, type Fate, SteppedEngine, type Thread } from './stepped-engi
 import { Stored } from './stored.js'
 import type { ModelState, ModelStep, ModelTrace } from './trace.js'
 
-/** A tick of the model's clock: the lease of an incarnation, and the grace period of objects. */
+/** One tick of the model's clock: the lease of an incarnation, and the grace period of objects. */
 const TICK_MS = 60_000
 
 const BEGIN = 1_800_000_000_000
@@ -53,7 +53,7 @@ const viewsHead = views(TEAM, KEY_SPACE.tableHead)
 const putsObject: Fits = ({ port }) => port === 'put'
 const getsObject: Fits = ({ port }) => port === 'get'
 
-/** What an operation does next, by where it is in the model. */
+/** The next call of an operation, by its place in the model. */
 const OPERATION: Readonly<Record<string, Fits>> = {
   publish: publishes,
   put: putsObject,
@@ -68,7 +68,7 @@ const OPERATION: Readonly<Record<string, Fits>> = {
   copying: getsObject,
 }
 
-/** What a sweep does next, by where it is in the model. */
+/** The next call of a garbage collection, by its place in the model. */
 const SWEEP: Readonly<Record<string, Fits>> = {
   idle: viewsRecords,
   end: publishes,
@@ -84,7 +84,7 @@ const SWEEP: Readonly<Record<string, Fits>> = {
   delete: ({ port, ids = [] }) => port === 'delete' && ids.length > 0,
 }
 
-/** What a sweep may write between two steps of the model: it belongs to the one before. */
+/** Writes of a garbage collection between two steps of the model. They belong to the previous step. */
 const SWEEP_WRITES: Readonly<Record<string, readonly Fits[]>> = {
   end: [publishes],
   writers: [leaves],
@@ -96,7 +96,7 @@ const SWEEP_WRITES: Readonly<Record<string, readonly Fits[]>> = {
   list: [commits(TEAM, 'deletes', KEY_SPACE.deadStash)],
 }
 
-/** The records below what a sweep deletes. */
+/** The records below those that a garbage collection deletes. */
 const CLEARED = [
   KEY_SPACE.row,
   KEY_SPACE.extentPage,
@@ -105,14 +105,14 @@ const CLEARED = [
   KEY_SPACE.columnList,
 ]
 
-/** Housekeeping that the model does not have. Duties are not in it: one process of several does each at a time. */
+/** Maintenance outside the model. The model has no duties: with them, one process at a time does each kind. */
 const isHousekeeping: Fits = (call) =>
   CLEARED.some((space) => commits(TEAM, 'deletes', space)(call)) ||
   commits(TEAM, 'puts', KEY_SPACE.duty)(call) ||
   commits('', 'puts', KEY_SPACE.duty)(call) ||
   isOfHints(call)
 
-/** Hints say where to look, and decide nothing. */
+/** Hints tell where to look, and decide nothing. */
 const isOfHints: Fits = ({ commit }) => {
   const keys = [...(commit?.puts ?? []).map(([key]) => key), ...(commit?.deletes ?? [])]
   const spaces: readonly (number | undefined)[] = [KEY_SPACE.workHint, KEY_SPACE.dueTeam]
@@ -143,7 +143,7 @@ export class Replay {
     this.#stored = new Stored(kv.partition(''), kv.partition(TEAM), objects)
   }
 
-  /** Timers and `performance` must be the test's. */
+  /** Timers and `performance` must be replaced by the test. */
   static async open(): Promise<Replay> {
     const level = new MemoryLevel<Uint8Array, Uint8Array>()
     const [kv, objects] = [await openLevelKv(level), memoryObjects()]
@@ -162,7 +162,7 @@ export class Replay {
     return replay
   }
 
-  /** @throws {Error} what differs, and at which step */
+  /** @throws {Error} the difference, and its step */
   async run(trace: ModelTrace): Promise<void> {
     for (const [i, step] of trace.entries()) {
       try {
@@ -180,7 +180,7 @@ export class Replay {
     await this.#compareRows(trace.at(-1)?.after)
   }
 
-  /** @param late - A commit of the process before it that may still happen. */
+  /** @param late - A commit of the previous process that may still happen. */
   async #newProcess(late?: () => Promise<void>): Promise<Process> {
     const options = optionsOf(() => this.#now)
     const engine = await SteppedEngine.open(this.#kv, this.#objects, options)
@@ -277,7 +277,7 @@ export class Replay {
     await passes(thread, putsObject)
   }
 
-  /** The commit that names the object: on the head as it is, with the fate that the model has chosen. */
+  /** The commit that names the object: on the current head, with the fate that the model has chosen. */
   async #commit(thread: Thread, step: ModelStep): Promise<void> {
     const isThis = fitsOf(OPERATION, 'commit')
     for (let call = await thread.waiting(); call !== null; call = await thread.waiting()) {
@@ -296,7 +296,7 @@ export class Replay {
     else await passes(thread, isThis)
   }
 
-  /** Whether a check of a commit fails: that of a head which is not there any more, or of a writer record. */
+  /** Whether a check of a commit fails: of a head that has been replaced, or of a writer record. */
   async #fails({ commit }: Call, space: number): Promise<boolean> {
     const check = commit?.checks?.find(({ key }) => key[0] === space)
     if (check === undefined) return false
@@ -313,14 +313,14 @@ export class Replay {
     await passes(thread, publishes)
   }
 
-  // ---- Sweeps ----
+  // ---- Garbage collections ----
 
   async #sweep(process: Process, { process: p, before, after }: ModelStep): Promise<void> {
     const from = before.sweep[p] ?? 'idle'
     const to = after.sweep[p] ?? 'idle'
     const thread = process.sweep ?? process.engine.start((store) => store.maintain())
     process.sweep = thread
-    // Steps that may write several times, or not at all, end where the next one begins.
+    // A step that may write any number of times ends where the next begins.
     if (SWEEP_WRITES[from] === undefined)
       await passes(thread, fitsOf(SWEEP, from), [isHousekeeping])
     else await reach(thread, fitsOf(SWEEP, from), [isHousekeeping])
@@ -335,7 +335,7 @@ export class Replay {
     if (thread.failure !== undefined) throw thread.failure
   }
 
-  /** Nothing acknowledged is lost: the table has the rows that the model says. */
+  /** Nothing acknowledged is lost: the table has the rows of the model. */
   async #compareRows(state: ModelState | undefined): Promise<void> {
     const process = await this.#newProcess()
     const page = await process.engine.store.team(TEAM).table(this.#tableId).page()
@@ -346,7 +346,7 @@ export class Replay {
   }
 }
 
-/** Whether the operation said what the model says. */
+/** Whether the operation had the result that the model states. */
 function judge(
   { failure }: Thread,
   { process, choice, before, after }: ModelStep,
@@ -372,7 +372,7 @@ function fitsOf(of: Readonly<Record<string, Fits>>, at: string): Fits {
   return fits
 }
 
-/** Lets a thread go on until it waits with a call. */
+/** Continues a thread until it waits with a call that fits. */
 async function reach(thread: Thread, fits: Fits, mayWrite: readonly Fits[]): Promise<void> {
   for (;;) {
     const call = await thread.waiting()
@@ -384,7 +384,7 @@ async function reach(thread: Thread, fits: Fits, mayWrite: readonly Fits[]): Pro
   }
 }
 
-/** Lets a thread go on until a call was made; a commit that was refused is followed by another. */
+/** Continues a thread until a call was made. A refused commit is followed by another. */
 async function passes(thread: Thread, fits: Fits, mayWrite: readonly Fits[] = []): Promise<void> {
   for (;;) {
     await reach(thread, fits, mayWrite)

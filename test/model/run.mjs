@@ -19,51 +19,54 @@ import { compileModel, same } from './compiled-model.mjs'
 
 const ROOT = join(import.meta.dirname, '../..')
 const QUINT = '@informalsystems/quint@0.33.1'
-/** Quint accepts any later version of it; some are broken. */
+/** Quint accepts any later version of this parser; some are broken. */
 const PARSER = 'antlr4ts@0.5.0-alpha.4'
 const CORPUS = join(import.meta.dirname, 'traces.jsonl.gz')
 
-/** The models, with the steps of a trace and all their invariants as one. */
+/** The models, each with the number of steps of a trace and all its invariants as one. */
 const MODELS = {
   objects: { steps: 50, invariant: 'safeAndSwept' },
   duties: { steps: 50, invariant: 'safe' },
   versions: { steps: 50, invariant: 'safe' },
 }
 
-/** Traces of the light check of each model. */
+/** Traces of each model in the light check. */
 const LIGHT = 20_000
 
-/** Traces of Quint's simulator whose states the compiled model must have, too. */
+/** Traces of Quint's simulator whose states the compiled model must reproduce. */
 const COMPARED = 50
 
-/** Traces in which a mutant must be found. From one seed, the rarest kept its invariant for 60,000. */
+/** Traces within which a mutant must be found. From one seed, the rarest one kept its invariant for 60,000. */
 const MUTANT_TRACES = 300_000
 
-/** Traces after which the numbers of a long run are printed. */
+/** Traces between progress reports of a long run. */
 const PROGRESS = 250_000
 
 const TICK = { c: 23, thread: 0, k: 9 }
 
-/** Turns of threads of `objects`; each thread has the number of its turns and the first choice. */
+/** Turns of a thread of `objects`: the number of the turn, and its first choice. */
 const turns = (thread, count, k = 0) => {
   return Array.from({ length: count }, (_, i) => ({ c: 20, thread, k: i === 0 ? k : 0 }))
 }
 
-/** A process enters a team after a sweep has deleted its writer record, and before that deletes its record. */
+/**
+ * A process enters a team after a garbage collection has deleted its writer record, and before the deletion of its
+ * record.
+ */
 const ENDED_LATE = [
   ...[...turns(2, 3), ...turns(1, 5), TICK, ...turns(1, 3), ...turns(2, 2)],
   ...[...turns(1, 5), TICK, ...turns(1, 7), ...turns(2, 1)],
 ]
 
-/** A scan pins rows after a sweep has looked for pins, and before it looks for rows that were overwritten. */
+/** A scan pins rows after a garbage collection has read the pins, and before it lists overwritten rows. */
 const PINNED_LATE = [
   ...[...turns(0, 6, 3), ...turns(2, 1, 8), ...turns(1, 1), ...turns(2, 2), ...turns(0, 1, 5)],
   ...[...turns(1, 6), TICK, ...turns(1, 7)],
 ]
 
 /**
- * Guards, by their names in the models, and the invariant that does not hold without them. Where traces that show it are
- * rare, each one begins with some given steps.
+ * Guards, by their names in the models, and the invariant that fails without each. Where such traces are rare, each
+ * begins with given steps.
  */
 const MUTANTS = [
   ['objects', 'writerCheck', 'linkedStay'],
@@ -97,7 +100,7 @@ const MUTANTS = [
 
 const SEED = Number(process.env.ROWSTASH_SEED ?? Math.floor(Math.random() * 2 ** 30))
 
-/** Runs a program, with what it prints in a file: Quint ends before a pipe has taken all. */
+/** Runs a program with its output in a file: Quint ends before a pipe has taken all of it. */
 async function run(command, args, env = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'rowstash-output-'))
   const file = await openFile(join(folder, 'output'), 'w+')
@@ -115,7 +118,7 @@ async function run(command, args, env = {}) {
   }
 }
 
-/** @throws {Error} what Quint says */
+/** @throws {Error} the output of Quint */
 async function quint(args) {
   const packages = [QUINT, PARSER].map((name) => `--package=${name}`)
   const npx = ['--yes', '--prefer-offline', ...packages, '--', 'quint']
@@ -124,7 +127,7 @@ async function quint(args) {
   return output
 }
 
-/** Works with a file that has all guards of a model. */
+/** Creates an instance of a model with all its guards, in a file for `use`. */
 async function withInstance(model, use) {
   const folder = await mkdtemp(join(tmpdir(), 'rowstash-model-'))
   try {
@@ -141,7 +144,7 @@ async function withInstance(model, use) {
 
 const compiled = new Map()
 
-/** A model as Quint compiles it, which checks its types. */
+/** The output of Quint's compiler for a model, which checks its types. */
 async function compile(model) {
   const known = compiled.get(model)
   if (known !== undefined) return known
@@ -154,7 +157,7 @@ async function compile(model) {
   return json
 }
 
-/** Runs Quint's simulator, and uses the traces that it writes. @throws {Error} a trace that breaks an invariant */
+/** Runs Quint's simulator, and passes its traces to `useTrace`. @throws {Error} a trace that breaks an invariant */
 function simulate(model, traces, more = [], useTrace = async () => undefined) {
   const { steps, invariant } = MODELS[model]
   return withInstance(model, async (file, folder) => {
@@ -169,18 +172,18 @@ function simulate(model, traces, more = [], useTrace = async () => undefined) {
   })
 }
 
-/** How often a trace takes one of its favourites, in tenths. */
+/** The probability, in tenths, that a trace takes a favourite. */
 const FAVOURED = [0, 5, 8]
 
-/** Favourites of a trace among the elements of one choice. */
+/** Favourites of a trace per choice. */
 const FAVOURITES = 3
 
 /**
- * Random choices of a trace. Each trace has favourites of its own, so that some stand still in one thread for long, and
- * some do the same again and again: what is rare if all choices are alike is not rare then.
+ * Random choices of a trace. Each trace has its favourites, so that some pause in one thread for long, and some repeat
+ * the same steps. Uniform choices would make these cases rare.
  */
 class Choices {
-  /** What the next step chooses, if that is given. */
+  /** The choices of the next step, if they are given. */
   given
   #state = 1
   #favoured = 0
@@ -216,7 +219,7 @@ async function open(model, values) {
   return { choices, it: compileModel(await compile(model), values)(pick) }
 }
 
-/** Runs traces of a compiled model. @returns the first that breaks an invariant; null: none does */
+/** Runs traces of a compiled model. @returns the first that breaks an invariant; null: none */
 async function explore(model, values, invariant, traces, more = {}) {
   const { choices, it } = await open(model, values)
   const { onProgress = () => undefined, given = [] } = more
@@ -235,7 +238,7 @@ async function explore(model, values, invariant, traces, more = {}) {
   return null
 }
 
-/** The compiled model has the states of traces that Quint's simulator made, if it chooses as that did. */
+/** Checks that the compiled model reaches the states of traces of Quint's simulator when it makes their choices. */
 async function compareWithQuint(model) {
   let chosen = {}
   const it = compileModel(await compile(model))((name) => chosen[name])
@@ -263,7 +266,7 @@ async function compareWithQuint(model) {
   console.log(`${model}: ${states} states of Quint's simulator are those of the compiled model`)
 }
 
-/** Runs traces of a model: none may break an invariant. */
+/** Runs traces of a model. None may break an invariant. */
 async function checkModel(model, traces) {
   const { steps, invariant } = MODELS[model]
   await compareWithQuint(model)
@@ -293,7 +296,7 @@ async function checkWithQuint(model, traces) {
   )
 }
 
-/** Runs the models without one guard each: an invariant must break. */
+/** Runs the models with one guard removed at a time: an invariant must break. */
 async function checkMutants(word) {
   const chosen = MUTANTS.filter(([, guard]) => word === undefined || guard === word)
   const survivors = []
@@ -311,7 +314,7 @@ async function checkMutants(word) {
   console.log(`mutants: all ${chosen.length} break an invariant`)
 }
 
-/** A value of the Informal Trace Format as the compiled model has it. */
+/** A value of the Informal Trace Format as the compiled model represents it. */
 function plain(value) {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(plain)
@@ -327,7 +330,7 @@ function stateOf(state) {
   return plain(found?.[1])
 }
 
-/** What of a state engines show. */
+/** The part of a state that engines show. */
 function shownOf({ stored, owner, kv, op, sweep, refused }) {
   const sorted = (set) => [...set].sort((left, right) => left - right)
   const records = [...kv.records]
@@ -349,7 +352,7 @@ function shownOf({ stored, owner, kv, op, sweep, refused }) {
   }
 }
 
-/** What of a state is not as before, as test/model/trace.ts reads it. */
+/** The part of a state that has changed, as test/model/trace.ts reads it. */
 function packed(state, before) {
   const shown = shownOf(state)
   const was = before === undefined ? {} : shownOf(before)
@@ -359,10 +362,10 @@ function packed(state, before) {
   return [...state.did, Object.fromEntries(changes)]
 }
 
-/** Traces among which each one that is replayed is chosen. */
+/** Traces per replayed one, from which it is chosen. */
 const CANDIDATES = 20
 
-/** What a step does, so that rare ones are known: from where to where a thread goes, and what is refused by it. */
+/** The kind of a step, to find rare ones: from where to where a thread goes, and what it is refused. */
 function kindOfStep(before, after) {
   const [kind, process, choice] = after.did
   const { at, kind: of } = before.op[process]
@@ -372,7 +375,7 @@ function kindOfStep(before, after) {
   return `${of} ${at} ${after.op[process].at} ${at === 'commit' && choice > 6} ${isRefused}`
 }
 
-/** The seeds of those traces, of many, that have the rarest steps. */
+/** The seeds of the traces with the rarest steps. */
 function rarest({ choices, it }, count) {
   const found = Array.from({ length: CANDIDATES * count }, (_, i) => {
     const kinds = new Set()
@@ -403,7 +406,7 @@ function eachStep({ choices, it }, seed, use) {
   }
 }
 
-/** New traces of the model of objects, one on each line. */
+/** New traces of the model `objects`, one per line. */
 async function makeTraces(count) {
   await compareWithQuint('objects')
   const opened = await open('objects', { REPLAYED: true })

@@ -1,5 +1,5 @@
-// Engines whose calls of their ports wait until a test lets each of them go on, one after the other. Each call belongs to
-// a thread: the operation, the sweep or the renewal that it is made for.
+// Engines whose calls of their ports wait until a test continues them, one after another. Each call belongs to a
+// thread: the operation, the garbage collection or the lease renewal that makes it.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Bytes } from '../../src/base/bytes.js'
 import { openStore, type Store, StoreError, type StoreOptions } from '../../src/index.js'
@@ -21,14 +21,17 @@ export type Call = Readonly<{
   ids?: readonly string[]
 }>
 
-/** `answered`: as it is. The others leave the outcome unknown: it happened, it may happen later, it never does. */
+/**
+ * `answered`: the true outcome is returned. The others leave it unknown: it happened, it may happen later, it never
+ * happens.
+ */
 export type Fate = 'answered' | 'happened' | 'later' | 'never'
 
 type Parked = Readonly<{ call: Call; go: (fate: Fate) => void }>
 
 const running = new AsyncLocalStorage<Thread>()
 
-/** Turns of the event loop in which a thread comes to its next call or to its end. */
+/** Most turns of the event loop before a thread reaches its next call or its end. */
 const TURNS_MAX = 2_000
 
 const NEVER = new Promise<never>(() => undefined)
@@ -39,7 +42,7 @@ export class Thread {
   #busy = 0
   #isOver = false
   #failure: unknown
-  /** What the last call came to. */
+  /** The result of the last call. */
   last: unknown
 
   constructor(engine: SteppedEngine, work: () => Promise<unknown>) {
@@ -77,7 +80,7 @@ export class Thread {
     }
   }
 
-  /** The call that the thread waits with; null: it has ended. */
+  /** The call with which the thread waits; null: it has ended. */
   async waiting(): Promise<Call | null> {
     for (let turn = 0; turn < TURNS_MAX; turn++) {
       await new Promise((done) => setImmediate(done))
@@ -89,7 +92,7 @@ export class Thread {
     throw new Error('A thread neither calls a port nor ends')
   }
 
-  /** Lets the call go on that the thread waits with. */
+  /** Continues the call with which the thread waits. */
   async go(fate: Fate = 'answered'): Promise<void> {
     this.#parked.shift()?.go(fate)
     await this.waiting()
@@ -125,7 +128,7 @@ export class SteppedEngine {
   }
 }
 
-/** Timers of engines are the test's: it calls them. Others are as they were. */
+/** Replaces timers of engines, which the test calls. Other timers stay as they were. */
 export function timersOfEngines(original: typeof setInterval): typeof setInterval {
   const set = (call: () => void, ...rest: [number]): unknown => {
     const thread = running.getStore()
@@ -168,7 +171,7 @@ function partitionOf(kv: KvPartition, partition: string): KvPartition {
   }
 }
 
-/** A view that is fixed at its first query, which is one call with it. */
+/** A view that opens at its first query, in one call with it. */
 class LateView implements KvView {
   readonly #kv: KvPartition
   readonly #partition: string

@@ -1,4 +1,4 @@
-// What two engines have stored, in the numbers of the model.
+// The state that two engines have stored, in the numbers of the model.
 import { type Bytes, toHex } from '../../src/base/bytes.js'
 import { decodeChunkSegments } from '../../src/format/chunk-records.js'
 import { decodeExtentPage } from '../../src/format/extent-page.js'
@@ -28,7 +28,7 @@ export class Stored {
   readonly #system: KvPartition
   readonly #team: KvPartition
   readonly #objects: ObjectStore
-  /** Numbers of the model, by IDs of objects, nonces of generations, and names of incarnations. */
+  /** Numbers of the model by object IDs, nonces of generations, and names of incarnations. */
   readonly #numbers = new Map<string, number>()
   readonly #generations = new Map<string, number>()
   readonly #incarnations = new Map<string, number>()
@@ -44,13 +44,13 @@ export class Stored {
     this.#numbers.set(id, object)
   }
 
-  /** The object of the table that is there before the first step. */
+  /** The object of the table that exists before the first step. */
   async nameFirst(): Promise<void> {
     const [id] = await this.#objects.list('')
     this.name(1, id)
   }
 
-  /** @throws {Error} what differs */
+  /** @throws {Error} the difference */
   async compare(state: ModelState): Promise<void> {
     const ids = await this.#objects.list('')
     same(
@@ -118,7 +118,7 @@ export class Stored {
         if (!id.startsWith(name)) return []
         const counter = Number.parseInt(id.slice(INCARNATION_DIGITS), 16)
         const isFree = !hasEnded && counter < settled && !pending.includes(counter)
-        return isFree ? [object] : [] // Of one that has ended, all count as pending.
+        return isFree ? [object] : [] // All objects of an ended incarnation count as pending.
       })
       return JSON.stringify([inc, hasEnded, holdsObjects, pin ?? 0, free.sort(byNumber)])
     })

@@ -1,9 +1,11 @@
-// Traces of the model `objects`, as `run.mjs` writes them: one JSON array for each, of steps. A step is its kind, its
-// process, its choice, and what of the state is not as before.
+// Traces of the model `objects`, written by `run.mjs`: each is a JSON array of steps. A step is its kind, its process,
+// its choice, and the part of the state that has changed.
 import { readFile } from 'node:fs/promises'
 import { gunzipSync } from 'node:zlib'
 
-/** An incarnation: its number, whether it has ended, holds all objects, what it pins, and which objects are settled. */
+/**
+ * An incarnation: its number, whether it has ended, whether it holds all objects, its pins, and its settled objects.
+ */
 export type ModelRecord = readonly [
   inc: number,
   ended: boolean,
@@ -12,10 +14,10 @@ export type ModelRecord = readonly [
   free: readonly number[],
 ]
 
-/** A state of the model, as far as an engine shows it. */
+/** The part of the model's state that an engine shows. */
 export type ModelState = Readonly<{
   stored: readonly number[]
-  /** By object: the incarnation that it is of. */
+  /** By object: its incarnation. */
   owner: readonly number[]
   cur: number
   retired: readonly number[]
@@ -24,7 +26,7 @@ export type ModelState = Readonly<{
   records: readonly ModelRecord[]
   writers: readonly number[]
   refused: readonly number[]
-  /** By process: where its operation is, of which kind, with which object, and whether all that it reads is there. */
+  /** By process: the place and kind of its operation, its object, and whether all that it reads exists. */
   op: readonly (readonly [at: string, kind: string, object: number, isWhole: boolean])[]
   sweep: readonly string[]
 }>

@@ -1,4 +1,4 @@
-// A part of `npm run check:package`: what the package consists of, how large it is, and that a program runs after an
+// A part of `npm run check:package`: what the package contains, how large it is, and that a program runs after an
 // install with scripts blocked. It needs what `npm run build` has built.
 //
 //     node test/package/check-package.mjs              before a change is taken
@@ -27,7 +27,7 @@ import {
 const ROOT = join(import.meta.dirname, '../..')
 const run = promisify(execFile)
 
-/** What a user writes first. It is run as a module and by require. */
+/** A user's first program. It runs as a module and by require. */
 const PROGRAM = `
 async function main({ openDirectory }, { createClient }, place) {
   const store = await openDirectory(place)
@@ -44,7 +44,7 @@ const PROGRAMS = {
   'required.cjs': `${PROGRAM} main(require('rowstash/node'), require('rowstash/client'), 'data-required')`,
 }
 
-/** Makes the tarball. @returns its path and what is in it */
+/** Creates the tarball. @returns its path and content */
 async function pack(folder) {
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], {
     cwd: ROOT,
@@ -83,7 +83,7 @@ async function checkContents({ files, size, unpackedSize }) {
   )
 }
 
-/** Installs the tarball as a user does whose npm runs no scripts, in a folder of its own. */
+/** Installs the tarball in a new folder, as for a user whose npm runs no scripts. */
 async function install(folder, tarball) {
   await mkdir(folder)
   await writeFile(join(folder, 'package.json'), '{ "private": true }')
@@ -105,14 +105,17 @@ async function checkPrograms(folder) {
   console.log('installed with scripts blocked: a module, a program with require, the command')
 }
 
-/** Compares the values of every entry with its declarations, which may have one as a type alone, or a type as a value. */
+/**
+ * Checks each entry's values against its declarations, which might declare a value as a type alone, or a type as a
+ * value.
+ */
 async function checkDeclarations(folder) {
   const { exports } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
   const entries = Object.keys(exports).filter((path) => !path.endsWith('.json'))
   const names = entries.map((path) => JSON.stringify(join('rowstash', path)))
   const list = `const entries = await Promise.all([${names}].map((name) => import(name)))
     console.log(JSON.stringify(entries.map((entry) => Object.keys(entry))))`
-  // Asked here, where the packages are that some entries need and an install leaves to its owner.
+  // It runs here because some entries need packages that an install leaves to its owner.
   const { stdout } = await run(process.execPath, ['--input-type=module', '-e', list], { cwd: ROOT })
   const values = JSON.parse(stdout)
   const program = values.map((of, entry) => {
@@ -122,12 +125,12 @@ async function checkDeclarations(folder) {
       export const values_${entry}: ${told} = { ${list.join()} }\n`
   })
   await compile(folder, program.join(''), ['--skipLibCheck'])
-  // `rowstash/ports` has types alone.
+  // `rowstash/ports` has only types.
   assert(values.every((of, entry) => of.length > 0 || entries[entry] === './ports'))
   console.log(`compiled: a list of the ${values.flat().length} values of ${entries.length} entries`)
 }
 
-/** What a user writes who generates rows: the types are those of fast-check, and none is `any`. */
+/** A program that generates rows: the types are fast-check's, and none is `any`. */
 const GENERATING = `import fc from 'fast-check'
 import { anySchema, anyRowOf, anyValueOfKind } from 'rowstash/testing'
 const tables = anySchema(fc).chain((schema) => fc.tuple(fc.constant(schema), anyRowOf(fc, schema)))
@@ -142,8 +145,8 @@ anySchema({})
 `
 
 /**
- * Compiles programs that import rowstash/testing, and checks the declarations of all that they import: one in whose tree
- * fast-check is not, and one that has it.
+ * Compiles programs that import rowstash/testing, and checks the declarations of its imports, once without fast-check
+ * installed and once with it.
  */
 async function checkTesting(folder) {
   const without = `import { createTestServer, kvSuite } from 'rowstash/testing'
@@ -159,7 +162,7 @@ async function checkTesting(folder) {
   )
 }
 
-/** What the author of a library writes: its declarations name the types of what it exports. */
+/** The program of a library's author: its declarations name the types of what it exports. */
 const LIBRARY = `import { createContract, defineSchema, memoryObjects, openLevelKv, type Store, type Table, type Team } from 'rowstash'
 declare const store: Store, team: Team, table: Table
 const Order = defineSchema({ columns: { total: 'number', tags: ['string'] } })
@@ -173,7 +176,7 @@ export const ports = [createContract(store, {}), memoryObjects(), openLevelKv] a
 export const options: Parameters<Table['count']>[1] = {}
 `
 
-/** Compiles a program in a folder. The message of a failure has what the compiler prints. */
+/** Compiles a program in a folder. A failure's message contains the output of the compiler. */
 async function compile(folder, program, more) {
   await writeFile(join(folder, 'program.mts'), program)
   const compiler = join(ROOT, 'node_modules/typescript/bin/tsc')
@@ -183,7 +186,7 @@ async function compile(folder, program, more) {
   await run(process.execPath, args, { cwd: folder }).catch(({ stdout }) => assert.fail(stdout))
 }
 
-/** Bundles an entry of the installed package as a page has it: what it loads first, and what only some programs load. */
+/** Bundles an entry of the installed package for a browser: the part loaded first, and the parts loaded on demand. */
 async function checkBundle(folder, entry, { first, later }) {
   const { outputFiles, metafile } = await build({
     stdin: { contents: `export * from '${entry}'`, resolveDir: folder },

@@ -1,9 +1,9 @@
-// What the package may consist of. A file of another kind, or a larger one, was not meant to be published.
+// What the package may contain. A file of another kind, or a larger one, was published by mistake.
 import { posix } from 'node:path'
 
 const KB = 1_000
 
-/** The kinds of files, each with the bytes that one of them has at most. */
+/** The kinds of files, each with the most bytes of one file. */
 const KINDS = [
   { form: /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md)$/, max: 64 * KB },
   { form: /^dist\/[\w-]+\.js$/, max: 1_310 * KB },
@@ -19,25 +19,24 @@ const KINDS = [
   { form: /^adapters\/cli\/examples\/[\w.-]+$/, max: 8 * KB },
 ]
 
-/** Bytes of the package as it is published, and installed, at most. */
+/** The most bytes of the package as published, and installed. */
 export const PACKED_MAX = 1_205 * KB
 export const UNPACKED_MAX = 4_230 * KB
 
-/** Bytes of an entry that is bundled for a browser, minified and compressed with gzip, at most: `later` on demand. */
+/** The most bytes of an entry bundled for a browser, minified and compressed with gzip; `later`: loaded on demand. */
 export const BUNDLE_MAX = {
   rowstash: { first: 310 * KB, later: 44.5 * KB },
-  // What is loaded later reads files: dialects, lines, nested objects, what makes columns text; or feeds of changes; or
-  // changes or converts many rows at once.
+  // Loaded on demand: reading files (dialects, lines, nested objects, the reasons why columns become text), feeds of
+  // changes, and changing or converting many rows at once.
   'rowstash/client': { first: 23.7 * KB, later: 20.3 * KB },
 }
 
 /**
- * Scripts that npm runs when somebody installs a package. None is needed: an install works the same where scripts are
- * blocked.
+ * Scripts that npm runs when a package is installed. None is needed: an install is the same where scripts are blocked.
  */
 const INSTALL_SCRIPTS = ['preinstall', 'install', 'postinstall', 'prepublish', 'prepare']
 
-/** @param {{ path: string, size: number }[]} files @returns what is wrong, a line each */
+/** @param {{ path: string, size: number }[]} files @returns the violations, one per line */
 export function wrongFiles(files) {
   return files.flatMap(({ path, size }) => {
     const kind = KINDS.find(({ form }) => form.test(path))
@@ -61,9 +60,9 @@ export function wrongManifest({ exports, bin, scripts }, files) {
 }
 
 /**
- * Pictures that a reader of the package would not see: they are in it, or have a URL. A page of a registry, which shows
- * the README alone, finds the pictures of it in the repository that `repository` names.
- * @param {string} path - Of the document.
+ * Pictures that a reader of the package would not see. A picture is in the package or has a URL. The page of a registry
+ * shows only the README, and finds its pictures through `repository`.
+ * @param {string} path - The path of the document.
  */
 export function wrongPictures(path, text, files) {
   const packed = new Set(files.map((file) => file.path))
@@ -80,8 +79,8 @@ export function wrongPictures(path, text, files) {
 }
 
 /**
- * Links of a document to files that a reader of the package does not have. What stands in fences is no link.
- * @param {string} path - Of the document.
+ * Links of a document to files that a reader of the package does not have. Fenced text contains no links.
+ * @param {string} path - The path of the document.
  */
 export function wrongLinks(path, text, files) {
   const packed = files.map((file) => file.path)
@@ -95,8 +94,8 @@ export function wrongLinks(path, text, files) {
 }
 
 /**
- * Paths of the repository in code type that a reader of the package does not have.
- * @param {string} text - Of a document.
+ * Paths of the repository, in code type, that a reader of the package does not have.
+ * @param {string} text - The text of a document.
  */
 export function absentPaths(text, files) {
   const packed = files.map((file) => file.path)
@@ -107,10 +106,10 @@ export function absentPaths(text, files) {
   })
 }
 
-/** The fields that the owner of the package sets before it is published first (CONTRIBUTING.md). */
+/** Fields that the owner sets before the first publication (CONTRIBUTING.md). */
 export const OWNER_FIELDS = ['repository', 'homepage', 'bugs']
 
-/** Fields that are missing; or, for a publication, that still name the host of examples. */
+/** Missing fields; for a publication, also fields that still name the example host. */
 export function wrongOwner(manifest, { isPublication }) {
   return OWNER_FIELDS.flatMap((name) => {
     const text = JSON.stringify(manifest[name])

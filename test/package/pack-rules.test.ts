@@ -1,4 +1,4 @@
-// Goal: what `npm run check:package` says about a package is true: each rule finds what breaks it.
+// Goal: `npm run check:package` reports correctly: each rule finds what breaks it.
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { projectFiles, ROOT, readText } from '../support/project.js'
@@ -16,7 +16,7 @@ const manifest = JSON.parse(readText('package.json')) as Record<string, unknown>
   exports: Record<string, unknown>
 }
 
-/** The files of a package with everything that package.json names. */
+/** The files of a package that contains everything named in package.json. */
 const FILES = [
   ...['index', 'ports', 'node', 'postgres', 's3', 'testing', 'client', 'cli'].map(
     (name) => `dist/${name}.js`,

@@ -1,4 +1,4 @@
-// Which lines and branches of src/ `npm test` and `npm run test:all` go through, in their own processes: what a program
+// Which lines and branches of src/ `npm test` and `npm run test:all` cover in their own processes: what a program
 // does that a test starts is not counted. Some 40 minutes, so it is run by hand.
 //
 //     npm run test:cover [-- again]
@@ -15,10 +15,10 @@ const FOLDER = import.meta.dirname
 const ROOT = join(FOLDER, '../..')
 const COVERAGE = join(ROOT, 'coverage')
 
-/** Why `npm test` leaves lines of these files to `npm run test:all`: the first that fits. */
+/** Reasons why `npm test` leaves lines of these files to `npm run test:all`. The first that fits counts. */
 const REASONS = JSON.parse(readFileSync(join(FOLDER, 'only-in-all.json'), 'utf8'))
 
-/** Runs the tests of a command, with a part of the runs of each random test. A failed one counts as far as it came. */
+/** Runs the tests of a command, with a part of the runs of each random test. A failed test counts up to its failure. */
 function runTests(name, env) {
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs')
   const args = [vitest, 'run', '--config', 'test/quality/coverage.config.ts', '--reporter', 'dot']
@@ -29,7 +29,7 @@ function runTests(name, env) {
   process.exitCode = 1
 }
 
-/** By file: how often each of its lines with a statement, and each way of its branches, was gone through. */
+/** By file: how often each line with a statement, and each way of a branch, was executed. */
 function readCoverage(name) {
   const files = JSON.parse(readFileSync(join(COVERAGE, name, 'coverage-final.json'), 'utf8'))
   const entries = Object.entries(files).map(([path, { statementMap, s, b }]) => {
@@ -47,7 +47,7 @@ function share(counts) {
   return `${((100 * taken) / counts.length).toFixed(1)} % of ${counts.length}`
 }
 
-/** @returns a line for each folder, and one for all. */
+/** @returns one line per folder, and one for all */
 function renderFolders(covered) {
   const folderOf = (path) => /^src\/(?:engine\/)?[^/]+/.exec(path)?.[0] ?? path
   const folders = new Map()
@@ -66,7 +66,7 @@ function renderFolders(covered) {
     })
 }
 
-/** The lines of a file that only the second of two runs went through. */
+/** The lines of a file that only the second of two runs executed. */
 function linesOnlyIn(path, inAll, inTest) {
   const source = readFileSync(join(ROOT, path), 'utf8').split('\n')
   const only = [...inAll.lines].filter(([line, count]) => {

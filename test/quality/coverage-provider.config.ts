@@ -1,4 +1,4 @@
-// The coverage of vitest, found where it is installed: by itself vitest looks only beside itself.
+// Finds vitest's coverage provider where it is installed; vitest looks only in its own folder.
 const path = 'node_modules/@vitest/coverage-v8/dist/index.js'
 
 type Coverage = Readonly<{ getProvider(): Promise<object> }>
@@ -10,7 +10,7 @@ const { default: coverage } = (await import(new URL(path, import.meta.url).href)
 export default {
   ...coverage,
   getProvider: async () => {
-    // Under its own name vitest would look for it beside itself again, in each worker.
+    // With the name `v8` each worker of vitest would look in its own folder again.
     return Object.assign(await coverage.getProvider(), { name: 'custom' })
   },
 }

@@ -1,4 +1,4 @@
-// A run of the tests that counts the lines and branches of src/ which it goes through; cover.mjs says which tests.
+// A test run that counts executed lines and branches of src/. cover.mjs chooses the tests.
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import base from '../vitest.config.js'
@@ -14,7 +14,7 @@ export default defineConfig({
   test: {
     ...base.test,
     maxWorkers: 2,
-    // V8 counts blocks for one of two at a time, and these tests count the work of calls by them.
+    // These tests measure work by V8's block counts, which serve only one user at a time.
     exclude: COUNT_BLOCKS,
     coverage: {
       enabled: true,

@@ -1,12 +1,12 @@
-// Installs what measures the tests, in a folder of its own, when it is first used: 190 packages that the
-// project itself does not need.
+// Installs the tools that measure the tests, in a separate folder, at their first use: 190 packages that the project
+// does not need otherwise.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const FOLDER = import.meta.dirname
 
-/** Without the peers: vitest is the project's own, so that there is one of it. No install script runs. */
+/** Installs without peers, so that the project's vitest is the only one. No install script runs. */
 export function installTools() {
   const { dependencies } = readManifest(FOLDER)
   const isThere = ([name, version]) =>

@@ -1,10 +1,10 @@
-// A reporter of Stryker: keeps what came of each mutant as soon as it is known, also in a file.
+// A reporter for Stryker that keeps each mutant's result as soon as it is known, also in a file.
 import { appendFileSync, readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import process from 'node:process'
 import { declareClassPlugin, PluginKind } from '@stryker-mutator/api/plugin'
 
-/** All mutants with an end, in the order in which they met it. */
+/** All mutants with a result, in the order of their results. */
 export const results = []
 
 class MutantResults {

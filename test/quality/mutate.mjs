@@ -49,14 +49,14 @@ function readJson(name) {
   return JSON.parse(readFileSync(join(FOLDER, name), 'utf8'))
 }
 
-/** Between 0 and 1: the same for the same mutant in each run. */
+/** A number between 0 and 1, the same for a mutant in each run. */
 function placeOf({ fileName, original, mutatorName, replacementCode }) {
   const { line, column } = original.loc.start
   const parts = [values.seed, relative(ROOT, fileName), line, column, mutatorName, replacementCode]
   return createHash('sha256').update(parts.join('\n')).digest().readUInt32BE() / 2 ** 32
 }
 
-/** Those of an earlier run; the same places may have moved to other lines since. */
+/** The mutants not killed in an earlier run. Their lines may have moved since. */
 const before = values.again === undefined ? [] : readNotKilled(values.again)
 const keysBefore = new Set(before.map(keyOf))
 
@@ -83,7 +83,7 @@ function isDrawn({ fileName, original, mutatorName, replacementCode: replacement
   return from >= 0 && from < sample
 }
 
-/** By the IDs that Stryker gives to mutants. */
+/** Places of mutants by Stryker's IDs. */
 const places = new Map()
 
 async function importInside(path) {
@@ -91,8 +91,8 @@ async function importInside(path) {
 }
 
 /**
- * Stryker knows no samples: a mutant that is not drawn is ignored as it is made, so that the code has only
- * the others in it. What is changed here is no interface of Stryker, so its version is fixed.
+ * Stryker has no samples: an undrawn mutant is ignored at its creation, so that the code contains only drawn ones. This
+ * changes internals of Stryker, so its version is fixed.
  */
 async function drawSample() {
   const path = 'instrumenter/dist/src/transformers/mutant-collector.js'
@@ -144,7 +144,7 @@ async function runMutants() {
   await stryker.runMutationTest()
 }
 
-/** Wilson's interval for a share, of 95 %. */
+/** The 95 % Wilson interval of a share. */
 function intervalOf(part, count) {
   const z = 1.96
   const share = part / count
@@ -158,7 +158,7 @@ function percent(share) {
   return `${(100 * share).toFixed(1)} %`
 }
 
-/** Whether survivors.json has it. */
+/** Whether survivors.json explains it. */
 function isExplained({ path, source, replacement }) {
   const shown = inOneLine(replacement)
   return SURVIVORS.some((known) => {
@@ -175,7 +175,7 @@ const ENDS = ['Killed', 'Timeout', 'Survived', 'NoCoverage']
 function printScore(results, isWhole) {
   const drawn = results.filter(({ reason }) => reason !== NOT_DRAWN)
   const ran = drawn.filter(({ status }) => status !== 'NoCoverage' && status !== 'Ignored')
-  // Those that no test meets are told at once: of them count as many as of the others.
+  // Mutants that no test covers are reported at once. Of them the same share counts as of the others.
   const limit = isWhole ? 1 : Math.max(0, ...ran.map(({ id }) => places.get(id)))
   const counted = drawn.filter(({ id }) => places.get(id) <= limit)
   const valid = counted.filter(({ status }) => ENDS.includes(status))

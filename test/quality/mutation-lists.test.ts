@@ -1,4 +1,4 @@
-// Goal: the lists of mutation testing do not go stale: their files are there, and so is the line of each survivor.
+// Goal: the lists of mutation testing are current: their files exist, and so does the line of each survivor.
 import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
 import { projectFiles, readText } from '../support/project.js'
@@ -14,7 +14,7 @@ test.each(modules)('the files and the tests of %s are there', (_, { files, tests
   expect(patterns.filter((pattern) => filesOf(pattern).length === 0)).toEqual([])
 })
 
-/** Folders of which no module is: types, tables of names, and what others prove. */
+/** Folders outside all modules: types, tables of names, and code that other tests prove. */
 const OF_NO_MODULE = [
   ...['src', 'src/base', 'src/client', 'src/objects', 'src/engine/types'],
   ...['src/engine/arguments', 'src/contract/metrics', 'src/contract/openapi'],

@@ -1,11 +1,11 @@
-// The tests that mutants meet: those that are quick and say most, in small sizes, always with the same choices.
+// The tests run against mutants: the quick ones that find most, in small sizes, always with the same choices.
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
- * In the order in which they run, after those of a module: what finds most comes first, as the first failure ends a
+ * The order of the tests after those of a module: those that find most come first, because the first failure ends a
  * run.
  */
 const QUICK = [
@@ -35,7 +35,7 @@ const QUICK = [
   ].map((name) => `test/store/${name}.test.ts`),
 ]
 
-/** Met too by what survives the quick ones: these take minutes. */
+/** Also run against mutants that survive the quick tests. These take minutes. */
 const SLOW = [
   'test/rungs/sim/meta.test.ts',
   'test/rungs/sqlite/sqlite.test.ts',
@@ -57,13 +57,13 @@ const SLOW = [
 ]
 
 const isWide = process.env['ROWSTASH_MUTANTS_WIDE'] === '1'
-/** Of the modules that are changed: they come first. */
+/** Tests of the changed modules, which run first. */
 const ofModules = (process.env['ROWSTASH_MUTANTS_TESTS'] ?? '').split('\n').filter(Boolean)
 const tests = [...new Set([...ofModules, ...QUICK, ...(isWide ? SLOW : [])])]
 
 class FixedOrder extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    // Those of a module have patterns, and no place in the list.
+    // A module's tests are patterns, and have no place in the list.
     const place = ({ moduleId }: TestSpecification): number => {
       return tests.findIndex((path) => moduleId.endsWith(path))
     }

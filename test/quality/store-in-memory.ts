@@ -1,4 +1,4 @@
-// The suite of the store where it is quickest: for mutants only, as `npm test` runs it in a directory too.
+// The store suite on the fastest store, only for mutants: `npm test` runs it in a directory too.
 import { describe, test } from 'vitest'
 import { openMemory } from '../../src/index.js'
 import { storeSuite } from '../conformance/store-suite.js'

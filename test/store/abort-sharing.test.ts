@@ -1,5 +1,5 @@
-// Goal: an abort ends the call of its caller, and nothing of others: of garbage collections that share a run, and of
-// transactions.
+// Goal: an abort ends only the caller's own call, also where calls share work: garbage collections that share a run,
+// and transactions.
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore, type Store, StoreError, type Team } from '../../src/index.js'
@@ -23,7 +23,7 @@ async function open(): Promise<Opened> {
   return { store, team: store.team('team'), steps }
 }
 
-/** A table with rows that were overwritten, for a garbage collection. */
+/** A table with overwritten rows, for a garbage collection. */
 async function overwritten(team: Team): Promise<string> {
   const rows = Array.from({ length: 100 }, (_, n) => ({ n }))
   const { tableId } = await team.createTable({ name: 'x', rows })
@@ -42,7 +42,7 @@ function atStep(steps: Steps, at: number, then: () => void): void {
 test('a garbage collection that others wait for goes on for them', async () => {
   const { store, team, steps } = await open()
   await overwritten(team)
-  await delay(2) // Past retention.
+  await delay(2) // past retention
   const aborting = new AbortController()
   atStep(steps, 3, () => aborting.abort(REASON))
 
@@ -140,10 +140,10 @@ test('a transaction that waits for its turn is not committed after an abort', as
   const waiting = team.transaction(
     async (transaction) => {
       await transaction.table(tableId).addRows([{ n: 2 }])
-      keying = table.alter({ key: ['n'] }) // It has the turn, and fails in it.
+      keying = table.alter({ key: ['n'] }) // It has its turn, and fails in it.
       keying.catch(() => undefined)
       await new Promise<void>((resolve) => atStep(steps, 1, resolve))
-      atStep(steps, 5, () => aborting.abort(REASON)) // While the transaction waits.
+      atStep(steps, 5, () => aborting.abort(REASON)) // while the transaction waits
     },
     { signal: aborting.signal },
   )

@@ -1,7 +1,7 @@
-// Goal: each call that takes a signal ends with ABORTED between two of its steps. It changes nothing more then, holds
-// nothing, and can be made again.
-// Method: the steps of a call on the ports are counted; then it is made in other stores with the same content, and is
-// aborted before its first step, and before some of the others.
+// Goal: each call that takes a signal ends with ABORTED between two of its steps. After that it changes nothing, holds
+// nothing, and can be repeated.
+// Method: the steps of a call on the ports are counted. Then the call is made in other stores with the same content,
+// and aborted before its first step, and before some of the others.
 import { expect, onTestFinished, test } from 'vitest'
 import { isStoreError, openStore, type Store, type Table, type Team } from '../../src/index.js'
 import { type TestClock, testClock } from '../conformance/test-clock.js'
@@ -22,11 +22,11 @@ type World = Readonly<{
   clock: TestClock
   team: Team
   table: Table
-  /** Of the rows that `table` had at version 1. */
+  /** The IDs of the rows of `table` at version 1. */
   rowIds: readonly string[]
 }>
 
-/** A store with work for each duty of its maintenance, and a table of several segments with a history. */
+/** A store with work for each duty, and a table of several segments with a history. */
 async function openWorld(): Promise<World> {
   const steps = new Steps()
   const clock = testClock()
@@ -63,7 +63,7 @@ async function toEnd(items: AsyncIterable<unknown>): Promise<number> {
   return count
 }
 
-/** Rows that arrive one after the other. */
+/** Rows that arrive one at a time. */
 async function* arriving(steps: Steps): AsyncGenerator<(typeof NEW_ROWS)[number]> {
   for (const row of NEW_ROWS) {
     steps.step(false)
@@ -74,20 +74,21 @@ async function* arriving(steps: Steps): AsyncGenerator<(typeof NEW_ROWS)[number]
 type Options = Readonly<{ signal?: AbortSignal }>
 
 /**
- * What is there after an abort in the middle: all that was there before, some of it, or the same rows in fewer records.
+ * What remains after an abort in the middle: everything that was there before, some of it, or the same rows in fewer
+ * records.
  */
 type Left = 'all' | 'some'
 
 type Call = Readonly<{
   call: (world: World, options: Options) => Promise<unknown>
   left?: Left
-  /** Steps from that on which it is aborted before: those which are under way together, or belong together. */
+  /** Most steps that may follow the abort: those under way at the same time, or belonging together. */
   stepsMax?: number
-  /** Of a wrong signal. Default: REQUEST_VALIDATION_ERROR. */
+  /** The code for an invalid signal. Default: REQUEST_VALIDATION_ERROR. */
   code?: string
 }>
 
-/** All calls that take a signal, but the import from a URL (abort.test.ts). */
+/** All calls that take a signal, except the import from a URL (abort.test.ts). */
 const CALLS: Readonly<Record<string, Call>> = {
   maintain: {
     call: ({ store }, options) => store.maintain(options),
@@ -180,7 +181,7 @@ const CALLS: Readonly<Record<string, Call>> = {
   'put of a chunk': { call: ({ team }, options) => team.stash('new').put(0, NEW_ROWS, options) },
 }
 
-/** What others can read of the team. */
+/** The team's content, as others read it. */
 async function contentOf({ team }: World): Promise<unknown> {
   const files = await team.files.list()
   return { tables: await dumpTeam(team), stashes: await team.stashes(), files: files.files.length }
@@ -197,7 +198,7 @@ async function codeOf(call: Promise<unknown>): Promise<string> {
   }
 }
 
-/** Nothing is held: rows that are overwritten now are dropped by the next garbage collection, and the store closes. */
+/** Nothing is held: the next garbage collection drops rows that are overwritten now, and the store closes. */
 async function checkFree(world: World): Promise<void> {
   const { store, team, clock } = world
   const { tableId } = await team.createTable({ name: 'free', rows: NEW_ROWS })
@@ -213,7 +214,7 @@ async function checkFree(world: World): Promise<void> {
   await store.close()
 }
 
-/** What a call wrote before it was aborted is left to garbage collection: verify informs of it. */
+/** Garbage collection deletes what an aborted call wrote: verify reports it only as information. */
 async function checkUndamaged({ store }: World): Promise<void> {
   expect(await damageOf(store)).toEqual([])
 }
@@ -272,7 +273,7 @@ function someOf(count: number): readonly number[] {
   return [...new Set(places.map((at) => (at < 1 ? Math.ceil(at * count) : at)))]
 }
 
-/** Aborts a call before one of its steps. @returns how it ended, and how many steps it made from that one on. */
+/** Aborts a call before one of its steps. @returns its outcome, and the number of steps from that one on */
 async function abortAt(
   world: World,
   at: number,

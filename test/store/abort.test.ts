@@ -1,4 +1,4 @@
-// Goal: a caller can give up every call that takes rows. Nothing is changed then, and nothing of the input stays open.
+// Goal: a caller can abort every call that takes rows. Nothing is changed then, and nothing of the input stays open.
 import { getEventListeners } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Abortable } from '../../src/engine/types/call-types.js'
@@ -7,7 +7,7 @@ import { openMemory, StoreError } from '../../src/index.js'
 
 const REASON = new Error('the user closed the page')
 
-/** A signal, and what aborts it in the next turn of the event loop. */
+/** A signal, and a function that aborts it in the next turn of the event loop. */
 function abortable(): Readonly<{ signal: AbortSignal; soon: () => void }> {
   const aborting = new AbortController()
   return { signal: aborting.signal, soon: () => void setImmediate(() => aborting.abort(REASON)) }
@@ -27,7 +27,7 @@ async function openTeam(options = {}): Promise<Team> {
   return store.team('team')
 }
 
-/** Two items, and then nothing more but an abort. */
+/** Two items, after which only an abort ends the wait. */
 function stalled<Item>(items: readonly Item[]) {
   const { signal, soon } = abortable()
   const seen = { begun: 0, left: 0 }
@@ -46,7 +46,7 @@ function stalled<Item>(items: readonly Item[]) {
         },
         return: () => {
           seen.left++
-          return new Promise(() => undefined) // A source that does not answer any more.
+          return new Promise(() => undefined) // a source that no longer answers
         },
       }
     },

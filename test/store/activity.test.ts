@@ -1,4 +1,4 @@
-// Goal: a store counts what it does exactly, and reports it as events that no failure of the host can hurt.
+// Goal: a store counts exactly what it does, and reports it as events. A failure of the host's handler does no harm.
 import { MemoryLevel } from 'memory-level'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import {
@@ -139,7 +139,7 @@ test('compactions, garbage collections and what they delete are counted', async 
     { name: 'compaction', compactions: 1, ms: expect.any(Number) },
   ])
   expect(bytesWritten.segments).toBeGreaterThan(before)
-  expect(collections).toBe(6) // Of tables and of files.
+  expect(collections).toBe(6) // of tables and of files
   expect(collected.objects).toBe(reports.reduce((sum, { objects }) => sum + objects, 0))
   expect(collected.objects).toBe(1)
   expect(named('garbageCollection').filter((event) => event.collected.objects === 1).length).toBe(1)
@@ -164,7 +164,7 @@ test('bytes are counted by kind, and lookups by cache', async () => {
   const names = store.memory().caches.map(({ name }) => name)
   expect(caches.map(({ name }) => name).sort()).toEqual(names.sort())
   const hot = caches.find(({ name }) => name === 'hotRows')
-  expect(hot?.hits).toBe(3) // The second read keeps the row.
+  expect(hot?.hits).toBe(3) // The second read caches the row.
 })
 
 test('each cache counts its lookups: those that found an entry, and those that did not', async () => {
@@ -181,7 +181,7 @@ test('each cache counts its lookups: those that found an entry, and those that d
     })
     return Object.fromEntries(after)
   }
-  await table.get(rowIds.get(0)) // Of a table that was read since the last commit, the head is known.
+  await table.get(rowIds.get(0)) // The head of a table read since the last commit is cached.
   const seen = await grown(async () => {
     for (let row = 1; row <= 5; row++) await table.get(rowIds.get(row))
   })
@@ -189,7 +189,7 @@ test('each cache counts its lookups: those that found an entry, and those that d
 
   const committed = await grown(async () => {
     await team.createTable({ name: 'U', rows: [] })
-    await table.get(rowIds.get(6)) // Any commit ends what was known.
+    await table.get(rowIds.get(6)) // Any commit invalidates what was cached.
     await table.version()
   })
   expect(committed).toMatchObject({ pointReads: [0, 1], heads: [2, 0] })

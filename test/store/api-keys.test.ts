@@ -1,4 +1,5 @@
-// Goal: the store keeps API keys without their secrets, finds them while they are valid, and forgets them at once.
+// Goal: the store keeps API keys without their secrets, finds them while they are valid, and forgets revoked ones at
+// once.
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -87,7 +88,7 @@ describe('a key', () => {
     const changed = Array.from(key, (character, at) => {
       return `${key.slice(0, at)}${character === 'a' ? 'b' : 'a'}${key.slice(at + 1)}`
     })
-    // The last character has two bits that stand for nothing: the text must still be the same.
+    // Two bits of the last character carry no information, but the text must be identical.
     for (const near of [
       ...changed,
       key.slice(0, -1),
@@ -117,7 +118,7 @@ describe('a key', () => {
     const send = sender(store)
     const { key, id } = await store.keys.add({ teamId: 'team' })
     const other = await store.keys.add({ teamId: 'team' })
-    for (let i = 0; i < 3; i++) expect(await send(key)).toBe(200) // What may be cached, is.
+    for (let i = 0; i < 3; i++) expect(await send(key)).toBe(200) // Everything that may be cached now is.
 
     expect(await store.keys.revoke(id)).toBe(true)
 

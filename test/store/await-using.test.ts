@@ -1,4 +1,4 @@
-// Goal: `await using` ends every iterator of the library, and what it has kept is let go.
+// Goal: `await using` ends every iterator of the library, and frees what it held.
 import { expect, onTestFinished, test } from 'vitest'
 import { type DisposableIterator, defineSchema, openMemory, type Table } from '../../src/index.js'
 
@@ -67,7 +67,7 @@ test('changes, watches, and rows of the past end with the block', async () => {
     for (const iterator of [watch, past, rows]) {
       expect((await iterator.next()).done).toBe(false)
     }
-    ended.push(past, rows, changes, watch) // A watch that goes on would wait for ever: the others tell first.
+    ended.push(past, rows, changes, watch) // A watch that continued would wait for ever: the others come first.
   }
   for (const iterator of ended) expect((await iterator.next()).done).toBe(true)
 })

@@ -1,4 +1,4 @@
-// The bytes of a backup, what it refuses, and what holds objects for it.
+// The bytes of a backup, what it refuses, and what protects objects for it.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -167,7 +167,7 @@ async function restored(bytes: Uint8Array, clock: TestClock, files?: ObjectStore
   return store
 }
 
-/** The content of a store without versions, which a restore raises. */
+/** The content of a store, without versions, which a restore raises. */
 async function contentOf(store: Store): Promise<unknown> {
   const teams = RICH_TEAMS.map((team) => dumpTeam(store.team(team)))
   const dumps = await Promise.all(teams)
@@ -355,7 +355,7 @@ const ENDLESS: UrlFetcher = {
     ),
 }
 
-/** Backs up a store with a stash of two chunks, an import that goes on, and three jobs that wait for their turn. */
+/** Backs up a store with a stash of two chunks, a running import, and three jobs that wait for their turn. */
 async function makeJobs(folder: string): Promise<void> {
   const options = { maintenance: false as const, sources: ENDLESS, jobsInFlightMax: 1 }
   const store = await openDirectory(join(folder, 'store'), options)

@@ -1,4 +1,4 @@
-// Goal: nothing ends early because the system's clock is set, or because a machine was suspended.
+// Goal: nothing ends early when the system's clock is set or a machine was suspended.
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { memoryObjects, openLevelKv, openStore, type StoreOptions } from '../../src/index.js'
 import { plainDatabase } from '../support/plain-database.js'
@@ -8,7 +8,7 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const CSV = { fileName: 'a', contentType: 'text/plain' }
 
-/** A clock that is set, and time that passes. */
+/** A wall clock that can be set, and monotonic time that passes. */
 class SetClock {
   #set = 1_800_000_000_000
   #passed = 0

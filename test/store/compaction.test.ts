@@ -29,7 +29,7 @@ async function open(options: StoreOptions = {}): Promise<Opened> {
   return {
     store,
     objectCount: async () => (await objects.list('')).length,
-    /** Row records: key space 0x06 behind the partition's name, here `t`. */
+    /** Row records: key space 0x06 after the partition's name, here `t`. */
     recordCount: async () => {
       const keys = await database.keys().all()
       return keys.filter((key) => key[0] === 2 && key[3] === 0x74 && key[4] === 6).length
@@ -108,7 +108,7 @@ describe('a compaction', () => {
     const { store } = await open({ maintenance: { compactionRecordsMin: 2 }, inlineRowsMax: 1 })
     const team = store.team('t')
 
-    /** Rows with a segment for each number, in which the rows of some numbers are changed. */
+    /** A table with one segment per number. Rows of the segments of some numbers are changed. */
     async function changedTable(
       numbers: number,
       isChanged: (n: number) => boolean,
@@ -119,11 +119,11 @@ describe('a compaction', () => {
       for (const { $rowID, n } of await rowsOf(table)) {
         if (isChanged(Number(n))) await table.updateRow($rowID, { n: 0.5 })
       }
-      await table.addRows([{ n: 1_000 }]) // A record of the open extent.
+      await table.addRows([{ n: 1_000 }]) // a record of the open extent
       return table
     }
 
-    // Of each table, the first row was closed as a record. One record over a segment is not enough.
+    // The first row of each table was closed as a record. One record over a segment is not enough.
     const small = await changedTable(1, (n) => Math.abs(n) === 1)
     const middle = await changedTable(4, (n) => Math.abs(n) === 4)
     const large = await changedTable(PAGE_EXTENTS + 1, (n) => {
@@ -174,7 +174,7 @@ describe('a compaction', () => {
     const compacting = (async () => {
       while (!isDone) {
         compactions += (await store.maintain()).compactions
-        await yieldToEventLoop() // In memory nothing else does, and compressing needs it.
+        await yieldToEventLoop() // Nothing else yields in memory, and compression needs a turn of the event loop.
       }
     })()
     for (let round = 1; round <= 400; round++) {

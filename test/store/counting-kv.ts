@@ -1,15 +1,15 @@
-// A key-value store that counts what each operation costs where the records are on another machine.
+// A key-value store that counts the cost of each operation as if its records were on another machine.
 import type { KvPartition, KvStore, KvView, ObjectStore } from '../../src/ports.js'
 
 export type Costs = Readonly<{
-  /** Queries that wait for the one before: those asked for at the same time in a view travel together. */
+  /** Queries that wait for a previous one. Simultaneous queries of a view travel together. */
   reads: number
-  /** Views that were opened. */
+  /** Opened views. */
   views: number
   commits: number
   /** Reads of objects. */
   gets: number
-  /** Those of them that wait for the ones before: reads that are under way at the same time count as one. */
+  /** Rounds of these reads: simultaneous ones count once. */
   getRounds: number
   /** Reads of objects that began while a view was open. */
   getsInViews: number
@@ -44,7 +44,7 @@ export class Counter {
     }
   }
 
-  /** The costs of an operation; no other may be under way. */
+  /** The costs of an operation. No other operation may run. */
   async of(operation: () => Promise<unknown>): Promise<Costs> {
     this.#costs = { ...NOTHING }
     await operation()
@@ -52,7 +52,7 @@ export class Counter {
   }
 }
 
-/** @returns The store as one that several processes share, and that answers nothing from memory. */
+/** @returns the store as a shared one, which answers nothing from memory */
 export function countingKv(kv: KvStore, counter: Counter): KvStore {
   return {
     shared: true,
@@ -83,7 +83,7 @@ function countingView(view: KvView, counter: Counter): KvView {
   const query = async <T>(run: () => T | Promise<T>): Promise<T> => {
     if (underWay++ === 0) counter.add('reads')
     try {
-      await new Promise((turn) => setImmediate(turn)) // As an answer takes a while, others are asked for beside it.
+      await new Promise((turn) => setImmediate(turn)) // An answer takes a while, so that other queries join it.
       return await run()
     } finally {
       underWay--
@@ -96,7 +96,7 @@ function countingView(view: KvView, counter: Counter): KvView {
   }
 }
 
-/** @returns The objects as a store on another machine has them. */
+/** @returns the objects as if they were on another machine */
 export function countingObjects(
   objects: ObjectStore,
   counter: Counter,

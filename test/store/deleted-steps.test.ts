@@ -1,12 +1,12 @@
-// Goal: what is deleted costs time in proportion to its size, although a scan of LevelDB steps over every deleted record
-// from its start to the next record that is there, also beyond its range.
+// Goal: deleted records cost time in proportion to their number, although a scan of LevelDB steps over every deleted
+// record from its start to the next live record, even beyond its range.
 import { expect, onTestFinished, test } from 'vitest'
 import { byteText } from '../../src/base/platform.js'
 import { memoryObjects, openLevelKv, openStore, type Store, type Team } from '../../src/index.js'
 import type { KvPartition, KvStore } from '../../src/ports.js'
 import { plainDatabase } from '../support/plain-database.js'
 
-/** The keys of a store, and the steps over deleted ones that scans have made. */
+/** The keys of a store, and the number of steps of scans over deleted ones. */
 class Steps {
   count = 0
   readonly #isThere = new Map<string, boolean>()
@@ -17,7 +17,7 @@ class Steps {
     this.#isThere.set(key, isThere)
   }
 
-  /** As a scan does: to the key after the last that it finds, or to the first one beyond its range. */
+  /** Steps like a scan: to the key after the last that it finds, or to the first one beyond its range. */
   scan(start: string, limit: string, count: number): void {
     this.#sorted ??= [...this.#isThere.keys()].sort()
     let left = count
@@ -70,7 +70,7 @@ function steppingPartition(partition: KvPartition, name: string, steps: Steps): 
 
 type Work = (store: Store, team: Team, count: number, pass: (ms: number) => void) => Promise<void>
 
-/** What makes many records of a kind, and deletes them. */
+/** Work that makes many records of a kind, and deletes them. */
 const WORK: Readonly<Record<string, Work>> = {
   async 'tables, by a garbage collection'(store, team, count) {
     const key = ['n']

@@ -1,5 +1,5 @@
-// Goal: of several processes on one store, one does the background work of a team, until it ends; nothing takes effect of
-// what a process does under a lease that it has lost; and whatever a process left half done, another one finishes.
+// Goal: of several processes on one store, one does the background work of a team, until it ends. Nothing that a
+// process does under a lost lease takes effect, and another process finishes whatever it left half done.
 import { describe, expect, test } from 'vitest'
 import { decodeDutyLease, encodeDutyLease, NO_INCARNATION } from '../../src/format/duty-records.js'
 import { dutyKey, incarnationOfKey, KEY_SPACE } from '../../src/format/keys.js'
@@ -38,7 +38,7 @@ const BACKGROUND = {
 
 const TEAM_DUTIES = ['garbageCollection', 'compaction', 'files'] as const
 
-/** Leaves something to do for every step of garbage collection. Time passes, so that all lifetimes are over. */
+/** Leaves work for every step of garbage collection. Time passes, so that all lifetimes are over. */
 async function leaveWork(world: EngineWorld, { store }: Engine, rowCount = 3): Promise<Table> {
   const team = store.team(T)
   const rows = Array.from({ length: rowCount }, (_, n) => ({ n }))
@@ -52,7 +52,7 @@ async function leaveWork(world: EngineWorld, { store }: Engine, rowCount = 3): P
   return table
 }
 
-/** Retires the rows and the schema of the table, and lays a record over its new rows. */
+/** Retires the table's rows and schema, and lays a record over its new rows. */
 async function change(table: Table): Promise<void> {
   await table.overwrite({ rows: [{ n: 4 }, { n: 5, s: 'text' }], onSchemaError: 'updateSchema' })
   const [row] = (await table.page()).rows
@@ -76,7 +76,7 @@ function leaseOf({ checks = [] }: KvCommit): Uint8Array | null | undefined {
   return checks.find(({ key }) => key[0] === KEY_SPACE.duty)?.equals
 }
 
-/** The owners of the leases of a team, in the order of `TEAM_DUTIES`; null: there is no lease. */
+/** The owners of a team's leases, in the order of `TEAM_DUTIES`; null: no lease. */
 async function ownersOf(world: EngineWorld): Promise<(string | null)[]> {
   const leases = await world.kv
     .partition(T)
@@ -89,7 +89,7 @@ async function incarnationsOf(world: EngineWorld): Promise<string[]> {
 }
 
 describe('every commit of a duty', () => {
-  /** What a garbage collection does in a team, each by the key space that its commit changes. */
+  /** The steps of a garbage collection in a team, by the key space that their commits change. */
   const STEPS = [
     ['a garbage collection of generations', KEY_SPACE.retirement],
     ['a garbage collection of schemas', KEY_SPACE.schema],
@@ -142,14 +142,14 @@ describe('every commit of a duty', () => {
     await takeLeases(world)
     paused.goOn()
 
-    await report // To others it is left, and no failure.
+    await report // Others do the work, and this is no failure.
     expect(accepted).toEqual([false])
     for (let i = 0; i < 3; i++) await paused.store.maintain()
     expect(await numbersOf(table)).toEqual([7, 5])
     expect((await paused.store.verify({ full: true })).findings).toEqual([])
   })
 
-  /** As another process does. */
+  /** Takes the leases, as another process does. */
   async function takeLeases(world: EngineWorld): Promise<void> {
     const partition = world.kv.partition(T)
     for (const duty of TEAM_DUTIES) {
@@ -162,7 +162,7 @@ describe('every commit of a duty', () => {
 })
 
 describe('the background work of a team', () => {
-  /** How often each engine scanned records of the team. */
+  /** Counts each engine's scans of the team's records. */
   function countScans(world: EngineWorld): Map<Engine, number> {
     const scans = new Map<Engine, number>()
     world.onCall = ({ port, partition }, engine): void => {
@@ -265,7 +265,7 @@ describe('the background work of a team', () => {
     const table = await leaveWork(world, first)
     await world.pass(2 * MAINTENANCE_MS)
     const owners = await ownersOf(world)
-    const told = await world.open(NO_WAIT) // Without background work of its own.
+    const told = await world.open(NO_WAIT) // without background work
     await change(table)
 
     expect(await told.store.maintain()).toMatchObject({ generations: 1, compactions: 1 })
@@ -299,7 +299,7 @@ describe('the background work of a team', () => {
   })
 })
 
-/** What is in the store, by kind. */
+/** The content of the store, by kind. */
 async function censusOf(world: EngineWorld): Promise<Record<string, number>> {
   const counts: Record<string, number> = { objects: (await world.listed()).length }
   for (const [name, space] of Object.entries(KEY_SPACE)) {
@@ -315,7 +315,7 @@ const SCANNED = 2_500
 type Ended = Readonly<{ steps: number; census: Record<string, number> }>
 
 /**
- * A process collects garbage until it dies in a step, which takes effect; another one finishes, and a third one reads
+ * A process collects garbage until it dies in a step, which takes effect. Another one finishes, and a third one reads
  * meanwhile.
  */
 async function maintainAndDie(deadlyStep: number): Promise<Ended> {
@@ -329,7 +329,7 @@ async function maintainAndDie(deadlyStep: number): Promise<Ended> {
   const scan = reader.store.team(T).table(table.id).scan()
   const found = [(await scan.next()).value]
   await change(table)
-  await change(await createSecond(dying.store)) // Its first rows nobody reads.
+  await change(await createSecond(dying.store)) // Nobody reads its first rows.
   let steps = 0
   world.onCall = ({ port, commit }, engine): void => {
     const writes =
@@ -367,7 +367,7 @@ async function finish(store: Store, world: EngineWorld): Promise<void> {
   }
 }
 
-/** Resolves a while after an engine has died. */
+/** Resolves some time after an engine has died. */
 async function diesOf(engine: Engine): Promise<void> {
   while (!engine.isDead) await turns()
 }

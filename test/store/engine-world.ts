@@ -1,5 +1,5 @@
-// Engines on the same records and objects, each as if it were in a process of its own, which a test can stop for a while
-// or end at any step. Time passes only when the test says so; the clocks of the engines are ten minutes apart.
+// Engines on the same records and objects, each as if in a separate process, which a test can pause or end at any step.
+// Time passes only on the test's command. The engines' clocks are ten minutes apart.
 
 import { MemoryLevel } from 'memory-level'
 import { onTestFinished, vi } from 'vitest'
@@ -24,13 +24,13 @@ import { joinedMaintenance, QUIET } from '../support/maintenance.js'
 export const MINUTE_MS = 60_000
 export const LEASE_MS = 30_000
 
-/** Renewals of leases come at least so often. */
+/** The longest time between renewals of a lease. */
 const STEP_MS = LEASE_MS / 3
 
-/** Turns of the event loop in which whatever a timer began comes to its end. */
+/** Turns of the event loop within which everything that a timer began has ended. */
 const TURNS = 20
 
-/** What is asked of the ports of an engine. `partition`: of a commit, and of what a view is asked for. */
+/** A call of an engine's port. `partition`: of a commit, or of a query of a view. */
 export type PortCall = Readonly<{ port: string; partition?: string; commit?: KvCommit }>
 
 export class Engine {
@@ -77,7 +77,7 @@ export class Engine {
     return this.#stopped !== undefined
   }
 
-  /** As a process that gets no processor: its steps wait. */
+  /** Pauses all steps, as for a process without CPU time. */
   stop(): void {
     this.#stopped ??= new Promise((go) => {
       this.#goOn = go
@@ -93,14 +93,14 @@ export class Engine {
     this.#isDead = true
   }
 
-  /** Stops the engine before a step of its ports; resolves when it has got there. */
+  /** Stops the engine before a step of its ports. Resolves when it is reached. */
   stopBefore(fits: (call: PortCall) => boolean): Promise<void> {
     return new Promise((reach) => {
       this.#stop = { fits, reach }
     })
   }
 
-  /** A step of a port: of a dead engine it never ends. */
+  /** A step of a port. In a dead engine it never ends. */
   async step<T>(call: PortCall, perform: () => Awaitable<T>): Promise<T> {
     const stop = this.#stop
     if (stop?.fits(call)) {
@@ -134,14 +134,14 @@ export class EngineWorld {
   readonly objects: ObjectStore = memoryObjects()
   now = 1_800_000_000_000
   engines = 0
-  /** Sees each commit of an engine before it is done. */
+  /** Called with each commit of an engine before it happens. */
   onCommit: (commit: KvCommit, engine: Engine) => void = () => undefined
-  /** Sees whether it was accepted. */
+  /** Called with the result of a commit: whether it was accepted. */
   onResult: (commit: KvCommit, ok: boolean, engine: Engine) => void = () => undefined
-  /** Sees every step of an engine before it is done. */
+  /** Called with every step of an engine before it happens. */
   onCall: (call: PortCall, engine: Engine) => void = () => undefined
 
-  /** Timers are the world's until the end of the test. */
+  /** Timers belong to the world until the end of the test. */
   static async create(): Promise<EngineWorld> {
     vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] })
     onTestFinished(() => void vi.useRealTimers())
@@ -168,7 +168,7 @@ export class EngineWorld {
     }
   }
 
-  /** The keys of a partition that are in a key space. */
+  /** The keys of a partition in a key space. */
   async keys(partition: string, space: number): Promise<Uint8Array[]> {
     const range = { start: Uint8Array.of(space), limit: Uint8Array.of(space + 1), count: 1_000 }
     const entries = await this.kv.partition(partition).read((view) => view.scan(range))
@@ -180,7 +180,7 @@ export class EngineWorld {
   }
 }
 
-/** Lets others work until nothing is left to do that began by now. */
+/** Waits until everything that has begun has ended. */
 export async function turns(): Promise<void> {
   for (let i = 0; i < TURNS; i++) await new Promise((done) => setImmediate(done))
 }

@@ -1,5 +1,5 @@
-// Goal: a program gets the table that it needs by its name: made once, whoever calls at the same time, given the columns
-// that it lacks, and never at the price of a cell.
+// Goal: a program gets the table that it needs by name. It is created once, whoever calls at the same time, and gets
+// the columns that it lacks. No cell is ever lost for that.
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { defineSchema, openMemory, type SchemaInput, type Table } from '../../src/index.js'
@@ -113,7 +113,7 @@ describe('ensureTable', () => {
     const refused = [
       { schema: schemaOf({ a: 'number' }) },
       { schema: schemaOf({ more: 'string', a: 'date' }) },
-      { schema: schemaOf({ n: 'string' }) }, // Its key would change from numbers to texts.
+      { schema: schemaOf({ n: 'string' }) }, // The key would change from numbers to texts.
       { schema, key: ['a'] },
       { schema, key: ['n', 'a'] },
     ] as const

@@ -1,6 +1,6 @@
 // Goal: a stash is used whole or not at all, however long an import pauses.
-// Method: stashes expire beside puts and uses of them, held at their commits; in stores that were closed, backed up
-// and restored; and more of them than a store remembers.
+// Method: stashes expire during puts and uses that are held at their commits; in stores that were closed, backed up and
+// restored; and in greater number than a store remembers.
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -46,7 +46,7 @@ type World = Readonly<{
   stash: Stash
 }>
 
-/** A store with a stash of the numbers 0 to 4, a chunk each, that is past its lifetime. */
+/** A store with an expired stash of the numbers 0 to 4, one per chunk. */
 async function newWorld(): Promise<World> {
   const [clock, hooks] = [testClock(), new Hooks()]
   const kv = await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())
@@ -69,7 +69,7 @@ async function newWorld(): Promise<World> {
   return { kv, clock, hooks, store, team, stash: team.stash('s') }
 }
 
-/** One that is no row record. */
+/** A chunk that is not stored as row records. */
 function chunkOf(n: number) {
   return [{ n, text: 'x'.repeat(1_000) }]
 }
@@ -78,7 +78,7 @@ async function putAll(stash: Stash): Promise<void> {
   for (let n = 0; n < 5; n++) await stash.put(String(n), chunkOf(n))
 }
 
-/** The numbers in a table made of the stash, after two garbage collections that delete what nothing names. */
+/** The numbers in a table made of the stash, after two garbage collections that delete whatever nothing names. */
 async function numbersOf({ store, team }: Pick<World, 'store' | 'team'>): Promise<unknown[]> {
   const { tableId } = await team.createTable({ name: 'made', rows: team.stash('s') })
   for (let runs = 0; runs < 2; runs++) await store.maintain()
@@ -86,7 +86,7 @@ async function numbersOf({ store, team }: Pick<World, 'store' | 'team'>): Promis
   return rows.map(({ n }) => n)
 }
 
-/** A chunk that was refused may have left an object, which a garbage collection deletes. */
+/** A refused chunk may have left an object, which a garbage collection deletes. */
 async function expectSound({ store }: Pick<World, 'store'>): Promise<void> {
   const { findings } = await store.verify({ full: true })
   expect(findings.filter(({ kind }) => kind !== 'orphan-object')).toEqual([])
@@ -182,7 +182,7 @@ describe('a stash that expires', () => {
 })
 
 describe('what is remembered of expired stashes', () => {
-  /** Stashes that expired one after the other, from now on. */
+  /** Adds stashes that expire one after another, from now on. */
   async function addExpired({ kv, clock }: World, first: number, count: number): Promise<void> {
     const puts = Array.from({ length: count }, (_, i) => {
       clock.pass(1)

@@ -1,5 +1,5 @@
-// The garbage collection of files beside everything that can move a URL. Each race is set up exactly: something happens
-// between the looks of the mark, or between the mark and the commit that deletes.
+// The garbage collection of files, concurrent with everything that can move a URL. Each race is exact: something
+// happens between the scans of the marking, or between the marking and the commit that deletes.
 import { describe, expect, test } from 'vitest'
 import { resolveStoreOptions } from '../../src/engine/arguments/resolve-options.js'
 import { FileCollector } from '../../src/engine/maintenance/collect-files.js'
@@ -35,7 +35,7 @@ const REWRITING = {
   schema: { columns: [{ id: 'f', type: { kind: 'array', items: { kind: 'string' } } }] },
 } as const
 
-/** A world with a file that is old enough to go, and that nothing names. */
+/** A world with a file that is old enough for deletion, and that nothing names. */
 async function oldFile(options?: StoreOptions, shared = false) {
   const world = await openWorld(options, shared)
   const file = await world.file()
@@ -120,7 +120,7 @@ const NEW_TEXT: readonly Readonly<{ name: string; options?: StoreOptions; bring:
   },
 ]
 
-/** 1,100 files of another store, and one of this. */
+/** Rows that name 1,100 files of another store, and one of this. */
 function rowsNamingMany(url: string): Record<string, unknown>[] {
   return Array.from({ length: 1_101 }, (_, i) => {
     const key = new Uint8Array(16).fill(7)
@@ -133,7 +133,7 @@ describe('a file that is named between the mark and the commit that would delete
   test.each(NEW_TEXT)('stays: $name', async ({ options, bring }) => {
     const { world, file } = await oldFile(options)
     const table = await world.create([{ n: 1 }])
-    const other = await world.file('other') // Too young to be looked at.
+    const other = await world.file('other') // too young to be examined
     world.hooks.beforeDeleteFrom(SPACE.file, () => bring(world, urlOf(file), table).then(() => {}))
 
     const report = await world.store.maintain()
@@ -165,12 +165,12 @@ describe('a file that is named between the mark and the commit that would delete
       const { world, file } = await oldFile(SEALED)
       const other = await world.file('other')
       world.clock.pass(RETENTION_MS + 1)
-      const table = await world.create([{ f: urlOf(other) }]) // A footer to read after the view.
+      const table = await world.create([{ f: urlOf(other) }]) // It has a footer to read after the view.
       const name = () =>
         table.updateRow(rowId, { f: `${urlOf(other)} ${urlOf(file)}` }).then(() => {})
       const rowId = await world.open().then(({ team }) => rowIdAt(team.table(table.id), 0))
       if (step === 'get') world.hooks.beforeGet(name)
-      else world.hooks.beforeScanOf(SPACE.chunk, name) // The first of the view.
+      else world.hooks.beforeScanOf(SPACE.chunk, name) // the first scan of the view
 
       expect(await world.store.maintain()).toMatchObject({ files: 0 })
 
@@ -221,7 +221,7 @@ describe('a file that is named between the mark and the commit that would delete
 })
 
 describe('a URL that moves while the mark looks for it is seen', () => {
-  /** A file that the rows of one place name, and nothing else. */
+  /** A file named only by the rows of one place. */
   async function named(
     place: (world: World, url: string) => Promise<Table>,
     options: StoreOptions = {},
@@ -251,7 +251,7 @@ describe('a URL that moves while the mark looks for it is seen', () => {
         expect((await second.store.maintain()).compactions).toBe(1)
       })
 
-      // The garbage collection of files alone, as a compaction of its own would come before it.
+      // Only the garbage collection of files: a complete one would compact first.
       await expectKept(world, file)
     },
   )
@@ -350,7 +350,7 @@ describe('a mark that cannot read a segment deletes nothing', () => {
     const second = await world.open()
     world.hooks.beforeGet(async () => {
       await table.updateRow(await rowIdAt(table, 0), { n: 3 })
-      for (let i = 0; i < 3; i++) await second.store.maintain() // Compacts, then deletes the old segment.
+      for (let i = 0; i < 3; i++) await second.store.maintain() // compacts, then deletes the old segment
       expect(await world.objects.get(segment)).toBeNull()
     })
 
@@ -445,7 +445,7 @@ describe('markers', () => {
     await world.store.maintain()
     expect(await countOf(world, FILE_MARKERS_RANGE)).toBe(0)
 
-    await table.addRows([{ f: urlOf(file) }]) // A URL of no file: no marker.
+    await table.addRows([{ f: urlOf(file) }]) // a URL without a file, so no marker
     expect(await countOf(world, FILE_MARKERS_RANGE)).toBe(0)
     const late = [fileMarkerKey(new Uint8Array(16)), encodeFileMarker(new Uint8Array(8))] as const
     await world.kv.partition('acme').commit({ puts: [late] })
@@ -501,7 +501,7 @@ test('a segment that names more files than it lists keeps those that its rows na
 })
 
 describe('very many files', () => {
-  /** Files that nobody put: only their records, spread over all keys. */
+  /** Adds only the records of files, without their bytes, spread over all keys. */
   async function addRecords({ kv, clock }: World, count: number): Promise<void> {
     const partition = kv.partition('acme')
     const record = encodeFile({

@@ -1,6 +1,6 @@
-// How long files are kept. Each way in which a URL comes into a team is taken by one file while another
-// file is named by nothing; the clock jumps, a garbage collection runs, and only the other one is gone. Then each way
-// out of a table: the file is there before, and gone after.
+// How long files are kept. For each way in which a URL enters a team, one file takes it and nothing names another file.
+// The clock jumps, a garbage collection runs, and only the other file is gone. Then each way out of a table: the file
+// exists before, and not after.
 import { describe, expect, test } from 'vitest'
 import type { RowsInput, StoredFile, Table, Team } from '../../src/index.js'
 import { putTo } from '../conformance/store/upload-request.js'
@@ -20,11 +20,11 @@ type Row = Record<string, unknown>
 type WayIn = Readonly<{
   name: string
   options?: Parameters<typeof openWorld>[0]
-  /** Gives the table that shows the URL; null: none does yet. */
+  /** Uses the URL. @returns the table that shows it; null: none does yet */
   take(world: World, url: string): Promise<Table | null>
 }>
 
-/** So that rows become a segment at once. */
+/** Makes rows a segment at once. */
 const SEALED = { inlineRowsMax: 0 }
 
 const SCHEMA = { columns: [{ id: 'f', type: 'string' }] } as const
@@ -36,7 +36,7 @@ async function created(team: Team, request: Parameters<Team['createTable']>[0]):
   return team.table((await team.createTable(request)).tableId)
 }
 
-/** A URL with every character of the ID as an escape. */
+/** A URL with every character of the ID escaped. */
 function escaped(url: string): string {
   return [...url].map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
 }
@@ -243,7 +243,7 @@ const CHANGES: readonly WayIn[] = [
     async take({ create, store }, url) {
       const table = await create([{ n: 1 }, { n: 2 }])
       await table.updateRow(await rowIdAt(table, 0), { f: url })
-      await table.addRows(many('-')) // Closes the extent.
+      await table.addRows(many('-')) // closes the extent
       expect((await store.maintain()).compactions).toBe(1)
       return table
     },
@@ -261,7 +261,7 @@ const CHANGES: readonly WayIn[] = [
   },
 ]
 
-/** The content of a table, with the escapes of JSON resolved. */
+/** The content of a table, with JSON escapes resolved. */
 async function textOf(table: Table): Promise<string> {
   const texts: unknown[] = []
   for await (const row of table.scan()) texts.push(...Object.values(row).flat())
@@ -279,7 +279,7 @@ describe('a file is kept as long as its URL is in', () => {
 
     expect([await world.isThere(named), await world.isThere(other)]).toEqual([true, false])
     world.clock.pass(20 * DAY_MS)
-    const again = await world.open() // Nothing of it is only in memory.
+    const again = await world.open() // None of it is only in memory.
     await again.store.maintain()
     expect(await world.isThere(named)).toBe(true)
   })
@@ -572,7 +572,7 @@ describe('the background', () => {
 
     await world.open({ maintenance: { fileCollectionIntervalMs } })
 
-    await turns(50) // The garbage collection of the opening is over.
+    await turns(50) // The garbage collection at the opening is over.
     if (fileCollectionIntervalMs !== DAY_MS) world.clock.pass(RETENTION_MS + 1)
     for (const file of files) await expect.poll(() => world.isThere(file)).toBe(false)
   })

@@ -1,4 +1,4 @@
-// A store in memory whose objects and records a test can look at.
+// A store in memory with objects and records that a test can inspect.
 import { MemoryLevel } from 'memory-level'
 import { onTestFinished } from 'vitest'
 import type { Store, StoredFile, StoreOptions, Team } from '../../src/index.js'
@@ -16,14 +16,14 @@ export type FileStore = Readonly<{
   clock: TestClock
   kv: KvStore
   objects: ObjectStore
-  /** The objects that there are. */
+  /** The IDs of all objects. */
   listed(): Promise<readonly string[]>
   put(target: string, texts: readonly string[], more?: Partial<UploadRequest>): Promise<void>
   /** The bytes of a file as text. */
   read(file: StoredFile | string): Promise<string>
 }>
 
-/** Looks at what a store commits, or holds it back. */
+/** Sees each commit of a store, and may delay it. */
 export type BeforeCommit = (commit: KvCommit) => Promise<void>
 
 export async function openFileStore(
@@ -77,7 +77,7 @@ function watchCommits(kv: KvStore, beforeCommit: BeforeCommit): KvStore {
   }
 }
 
-/** Settles with the code of the failure; fails if there is none. */
+/** The code with which the action fails. Rejects if it succeeds. */
 export async function codeOf(action: Promise<unknown>): Promise<string> {
   try {
     await action
@@ -98,7 +98,7 @@ export function gate(): Readonly<{ opened: Promise<void>; open: () => void }> {
   return { opened, open }
 }
 
-/** A body that says when its last piece is asked for, and waits before it gives that. */
+/** A body that reports when its last piece is requested, and waits before it delivers that piece. */
 export function pausedBody(texts: readonly string[]) {
   const [reached, released] = [gate(), gate()]
   async function* body(): AsyncGenerator<Uint8Array> {

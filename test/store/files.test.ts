@@ -1,4 +1,4 @@
-// Files in the library: streams of all kinds, source URLs, and what happens when the ports fail.
+// Files in the library: streams of all kinds, source URLs, and failures of the ports.
 import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -20,7 +20,7 @@ async function headOf({ kv }: FileStore) {
   return head === null ? null : decodeFilesHead(head)
 }
 
-/** How many records of files and uploads there are. */
+/** The number of records of files and uploads. */
 async function recordCount({ kv }: FileStore): Promise<number> {
   return kv.partition('acme').read(async (view) => {
     const found = [FILES_RANGE, UPLOADS_RANGE].map((range) => view.scan({ ...range, count: 1_000 }))
@@ -219,7 +219,7 @@ describe('the count of files and bytes', () => {
     const files = await openFileStore()
     const others = [files.team]
     for (let other = 0; other < 3; other++) {
-      for (let i = 0; i < 1_100; i++) files.store.team(`team ${i}`) // More than a store remembers.
+      for (let i = 0; i < 1_100; i++) files.store.team(`team ${i}`) // more than a store remembers
       others.push(files.store.team('acme'))
     }
     expect(new Set(others).size).toBe(4)
@@ -411,7 +411,7 @@ describe('a file from a URL', () => {
     const { team } = await openFileStore({ sources, filesInFlightMax: 3 })
     await Promise.all(Array.from({ length: 12 }, () => team.files.fromUrl(URL)))
 
-    expect(most).toBe(2) // Half of the places, rounded up.
+    expect(most).toBe(2) // half of the places, rounded up
   })
 })
 
@@ -470,7 +470,7 @@ describe('a directory', () => {
   )
 })
 
-// Found by the crash simulator (damage: loseObject): it said that the file had been deleted.
+// Found by the crash simulator (damage: loseObject): the file was reported as deleted.
 test('a file whose object is lost is damaged, and not one that was deleted', async () => {
   const { team, objects } = await openFileStore()
   const { id } = await team.files.put('content', ABOUT)

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { memoryObjects, openLevelKv, openStore, type Store } from '../../src/index.js'
 import type { KvCommit, KvPartition, KvStore } from '../../src/ports.js'
 
-/** A store, and a way to do something between the last look of a link and its commit. */
+/** A store, and a way to act between the last read of a link and its commit. */
 async function openWithGap(): Promise<{
   store: Store
   beforeLink(act: () => Promise<void>): void

@@ -2,10 +2,10 @@
 import type { ColumnType, Store, Table, TableSchema, Where } from '../../src/index.js'
 import type { Seeded } from '../support/seeded.js'
 
-/** As `orderBy` takes it. */
+/** The form of `orderBy`. */
 export type Order = NonNullable<NonNullable<Parameters<Table['scan']>[0]>['orderBy']>
 
-/** Column IDs: some look like operators, need escapes, or begin as another one does. */
+/** Column IDs. Some look like operators, need escapes, or begin with another ID. */
 const IDS = ['a', 'ab', '$and', '$$x', 'with "quotes"', 'ä€😀', 'isEmpty', 'n', 'x,"n":1', 'tags']
 
 const TEXTS = [
@@ -81,7 +81,7 @@ export function randomSchema(random: Seeded): TableSchema {
   return { columns }
 }
 
-/** A row as JSON, whose numbers and escapes are written in several ways. */
+/** A row as JSON, with numbers and escapes in several forms. */
 export function randomRow(random: Seeded, { columns }: TableSchema): string {
   const cells = columns.flatMap(({ id, type }) => {
     if (random.once(4)) return random.once(2) ? [] : [`${JSON.stringify(id)}:null`]
@@ -99,7 +99,7 @@ function randomToken(random: Seeded, type: ColumnType): string {
   return `[${elements.join(',')}]`
 }
 
-/** The same text, sometimes with a character as an escape. */
+/** The same text, sometimes with one character escaped. */
 function escaped(random: Seeded, token: string): string {
   const first = token.charCodeAt(1)
   const isPlain = token.startsWith('"') && first > 0x30 && (first < 0xd800 || first > 0xdfff)
@@ -147,7 +147,7 @@ export async function changeRandomly(
   return table.schema()
 }
 
-/** Columns that have an order, in an order of their own; undefined: there is none. */
+/** Sortable columns in random order; undefined: there is none. */
 export function randomOrder(random: Seeded, { columns }: TableSchema): Order | undefined {
   const sorted = columns.filter(({ type }) => type.kind !== 'array' && type.kind !== 'duration')
   const chosen = sorted
@@ -203,7 +203,7 @@ function randomFlags(random: Seeded): object {
   return random.pick([{}, { ignoreCase: false }, noCase, noCase])
 }
 
-/** A text that is searched for in all columns. */
+/** A text to search for in all columns. */
 export function randomSearch(random: Seeded): string {
   const chars = [...random.pick(TEXTS)]
   const from = random.below(chars.length + 1)

@@ -1,4 +1,4 @@
-// What a condition means, written as plainly as can be: on parsed rows, with numbers as their texts.
+// The meaning of a condition in its simplest form: on parsed rows, with numbers as texts.
 import { foldCase } from '../../src/base/fold-case.js'
 import type { ColumnType, RowWithId, Table, TableSchema, Where } from '../../src/index.js'
 import { readCaseFolding } from '../unit/base/case-folding.js'
@@ -86,7 +86,7 @@ function test(type: ColumnType, cell: unknown, operator: string, value: unknown)
   }
 }
 
-/** The rows, read with `numbers: 'text'`, in an order; those of one place stay as they are. */
+/** The rows, read with `numbers: 'text'`, in an order. The sort is stable. */
 export function sorted(
   schema: TableSchema,
   rows: readonly RowWithId[],
@@ -165,7 +165,7 @@ export function groupsOf(
     })
 }
 
-/** Empty cells are last. */
+/** Empty cells come last. */
 function compareCells(kind: string, left: Group, right: Group, id: string): number {
   const [one, other] = [left.values[id], right.values[id]]
   if (one === null || other === null) return Number(one === null) - Number(other === null)
@@ -174,7 +174,7 @@ function compareCells(kind: string, left: Group, right: Group, id: string): numb
     : order(kind, one, other)
 }
 
-/** In units of 10 ** -500, with the decimals of the number that has most. */
+/** The sum in units of 10 ** -500, with as many decimals as the number that has most. */
 function sumOf(rows: readonly Row[], id: string): string | null {
   const cells = rows.map((row) => cellOf(row, id)).filter((cell) => cell !== undefined)
   if (cells.length === 0) return null
@@ -231,7 +231,7 @@ function scaled(...tokens: readonly [string, string]): [bigint, bigint] {
   return [left, right]
 }
 
-/** Durations that are numbers are written differently; those that are text are compared as text. */
+/** A duration as text: numbers in one form, texts unchanged. */
 function durationOf(value: unknown): string {
   return typeof value === 'string' && !TOKEN.test(value) ? `text ${value}` : String(Number(value))
 }

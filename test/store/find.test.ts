@@ -430,13 +430,13 @@ describe('segments that cannot have a row that matches', () => {
     const store = await open({ segmentRowsMax: 100, valueFilters: true, compression: 'none' })
     const made = await store.team('t').createTable({ name: 't', schema: { columns }, rows })
     const table = store.team('t').table(made.tableId)
-    await table.count(where) // What the segments know is cached then.
+    await table.count(where) // The knowledge about the segments is cached then.
     const before = store.activity()
 
     expect(await table.count(where)).toBe(count)
     const { segmentBytesRead, segmentsSkipped } = store.activity()
-    expect(segmentBytesRead - before.segmentBytesRead).toBeLessThan(250_000) // Of more than a million.
-    expect(segmentsSkipped - before.segmentsSkipped).toBeGreaterThan(30) // Of 40.
+    expect(segmentBytesRead - before.segmentBytesRead).toBeLessThan(250_000) // of more than a million
+    expect(segmentsSkipped - before.segmentsSkipped).toBeGreaterThan(30) // of 40
   })
 
   test('numbers in a column that became text are found as text', async () => {
@@ -558,7 +558,7 @@ test('preserved row IDs are found rows too', async () => {
 })
 
 describe('a condition of many tests', () => {
-  /** Matches only the last row: of two columns each, so that no two tests are one. */
+  /** Matches only the last row. Each test uses two columns, so that all tests differ. */
   const where: Where = {
     $or: Array.from({ length: 661 }, (_, n): Where => ({ a: n - 660, b: 660 - n })),
   }

@@ -1,4 +1,5 @@
-// Groups of rows: the bounds of their memory and work, and what is refused. `find.test.ts` compares them with the oracle.
+// Groups of rows: the bounds of their memory and work, and what is refused. `find.test.ts` compares groups with the
+// oracle.
 import { expect, onTestFinished, test } from 'vitest'
 import { utf8 } from '../../src/base/bytes.js'
 import { ExactSum } from '../../src/engine/find/exact-sum.js'

@@ -1,6 +1,6 @@
-// Goal: the history of a table is exact: its rows as they were at each version, and changes that lead from one version to
-// the next; across compactions, garbage collections, overwrites, transactions, reopenings and crashes.
-// Method: after each operation the table is read as it is; later its history is compared with what was read.
+// Goal: the history of a table is exact: its rows at each version, and the changes from one version to the next; across
+// compactions, garbage collections, overwrites, transactions, reopenings and crashes.
+// Method: after each operation the table is read. Later its history is compared with what was read.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
@@ -23,7 +23,7 @@ import { allOf, changedRows } from '../support/replay-changes.js'
 const WIDENS = { onSchemaError: 'updateSchema' } as const
 const HOUR_MS = 3_600_000
 
-/** `at`: when the version was seen first. */
+/** `at`: when the version was first seen. */
 type Snapshot = Readonly<{ version: number; rows: readonly RowWithId[]; at: number }>
 
 const QUIET = {
@@ -113,7 +113,7 @@ class World {
     this.snapshots.set(version, { version, rows, at })
   }
 
-  /** Some operation, drawn by the seed. */
+  /** An operation that the seed chooses. */
   async act(): Promise<void> {
     const { table } = this
     const version = await table.version()
@@ -176,7 +176,7 @@ class World {
   }
 }
 
-/** @returns the earliest version that is kept. */
+/** @returns the earliest version kept */
 async function firstKept(world: World): Promise<number> {
   const versions = [...world.snapshots.keys()].sort((left, right) => left - right)
   for (const version of versions) {
@@ -244,7 +244,7 @@ test('rows of records that a merge removes all at once are in the versions befor
   const made = await store.team('t').createTable({ name: 't', rows: [{ n: 1 }] })
   const table = store.team('t').table(made.tableId)
   await table.updateRow(made.rowIds.get(0), { n: 2 })
-  await table.addRows([{ n: 3 }, { n: 4 }, { n: 5 }]) // Their segments end the extent of records.
+  await table.addRows([{ n: 3 }, { n: 4 }, { n: 5 }]) // Their segments close the extent of records.
   const before = await allOf(table.scan())
   await table.merge({ rows: [], key: ['n'], missing: 'delete' })
 

@@ -1,4 +1,4 @@
-// Ports that let a test act at an exact moment of an operation: once, when the first step comes that fits.
+// Ports that let a test act at an exact moment of an operation: once, at the first step that fits.
 import type {
   KvCommit,
   KvPartition,
@@ -67,7 +67,7 @@ export class Hooks {
   }
 }
 
-/** A key-value store with hooks; closing it leaves the one below open, for another to work on it. */
+/** A key-value store with hooks. Closing it leaves the store below open, so that another can work on it. */
 export function hookedKv(kv: KvStore, hooks: Hooks, shared: boolean): KvStore {
   return {
     shared,

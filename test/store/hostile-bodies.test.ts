@@ -1,8 +1,8 @@
-// Goal: no body holds the event loop, whatever it is made of: other work of the process has its turn in proportion to
-// what was read, by each scanner and on each path to an error. Method: bodies of all formats that cost much for what
-// they are, whole and with a fault at the end, go through every operation that takes rows. The clock moves with each
-// look at it, so that each 8 KiB of work that is counted end a turn: the turns that others had say how much was
-// counted. No time is measured.
+// Goal: no body blocks the event loop, whatever it contains: every scanner, and every path to an error, yields in
+// proportion to the bytes read.
+// Method: bodies of all formats that cost much per byte, valid or with a fault at the end, go through every operation
+// that takes rows. The clock advances at each reading, so that each 8 KiB of counted work end a turn: the turns that
+// others got tell how much was counted. No time is measured.
 import { MemoryLevel } from 'memory-level'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { SourceFormat } from '../../src/base/source-format.js'
@@ -28,14 +28,14 @@ import { newSummary } from '../../src/schema/summarize.js'
 
 const KIB = 1024
 
-/** Work between two looks at the clock, and what a row counts for at least. */
+/** Work between two readings of the clock, and the least work that a row counts. */
 const CHECKED_WORK = 8 * KIB
 const ROW_WORK = 16
 
-/** Work of a body of a test, about. */
+/** Approximate work of a body in a test. */
 const WORK = 128 * KIB
 
-/** Of the turns that the work is worth, so many must have come. */
+/** Fewest turns that must have come, as a share of those that the work is worth. */
 const SHARE = 0.7
 
 async function openTeam(options: StoreOptions = {}): Promise<Team> {
@@ -49,7 +49,7 @@ async function openTeam(options: StoreOptions = {}): Promise<Team> {
       },
     },
     compression: 'none',
-    inlineBytesMax: 0, // No body is short enough for the exact path alone.
+    inlineBytesMax: 0, // No body is short enough to go straight to the exact path.
     clock: { now: () => (ms += 5) },
     kv: await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>()),
     objects: memoryObjects(),
@@ -72,7 +72,7 @@ afterAll(async () => {
 
 type Outcome = Readonly<{ turns: number; code: string | undefined }>
 
-/** The turns of the event loop that others had while `work` was done, and the code with which it failed. */
+/** The turns of the event loop that others got during `work`, and the code of its failure. */
 async function outcomeOf(work: () => Promise<unknown>): Promise<Outcome> {
   let turns = 0
   let isDone = false
@@ -91,12 +91,12 @@ async function outcomeOf(work: () => Promise<unknown>): Promise<Outcome> {
 
 type Body = Readonly<{ rows: RowsInput; work: number }>
 
-/** How the rows of a format become a body, what rows cost much, and what faults show only where they are read. */
+/** How rows of a format become a body, which rows cost much, and which faults show only when they are read. */
 type Format = Readonly<{
   body: (rows: readonly string[]) => RowsInput
   rows: Readonly<Record<string, string>>
   faults: Readonly<Record<string, string>>
-  /** Whether the exact path reads all of a body with a fault again, and not the record that has it alone. */
+  /** Whether the exact path reads the whole body again after a fault, instead of only the faulty record. */
   isReadAgain: boolean
 }>
 
@@ -137,7 +137,7 @@ function delimited(delimiter: string): Pick<Format, 'rows' | 'faults' | 'isReadA
   }
 }
 
-/** A new format has no tests until it stands here, which the compiler tells. */
+/** The compiler requires every format here, so that a new one is tested. */
 const FORMATS: Readonly<Record<SourceFormat, Format>> = {
   json: {
     body: (rows) => ({ json: Buffer.from(`[${rows.join()}]`) }),
@@ -163,7 +163,7 @@ function bodyOf({ body }: Format, row: string, last: readonly string[] = []): Bo
 
 const create = (rows: RowsInput) => team.createTable({ name: 'T', rows })
 
-/** Every other operation that takes rows, on a table of rows like them. */
+/** Every other operation that takes rows, on a table with such rows. */
 const OPERATIONS: Readonly<Record<string, (table: Table, rows: RowsInput) => Promise<unknown>>> = {
   preflight: (_, rows) => team.preflight({ name: 'T', rows }),
   put: (_, rows) => team.stash('s').put('0', rows),
@@ -186,7 +186,9 @@ function expectTurns({ turns }: Outcome, passes: number, { work }: Body): void {
   expect(turns).toBeGreaterThanOrEqual(Math.floor((SHARE * passes * work) / CHECKED_WORK))
 }
 
-/** A body costs what it has, and with a fault at the end perhaps once more, as the exact path then names it. */
+/**
+ * A body is counted once. With a fault at the end it may be counted twice, because the exact path then names the fault.
+ */
 async function expectCounted(format: Format, row: string, fault: string): Promise<void> {
   const whole = bodyOf(format, row)
   expectTurns(await outcomeOf(() => create(whole.rows)), 1, whole)
@@ -266,7 +268,7 @@ describe('what is counted besides', () => {
     onTestFinished(() => sorts.mockRestore())
     expectTurns(await outcomeOf(merge), 8, body)
     expect(gathered.reduce((sum, length) => sum + length)).toBe(count)
-    expect(Math.max(...gathered)).toBeLessThan(count / 2) // Those of a frame.
+    expect(Math.max(...gathered)).toBeLessThan(count / 2) // the texts of a frame
     expect(sorts).not.toHaveBeenCalled()
   })
 
@@ -297,7 +299,7 @@ describe('what is counted besides', () => {
     },
   )
 
-  /** Rows beside what is said of them, and how often their bytes are counted. */
+  /** Rows and their dialects, and how often their bytes are counted. */
   const DIALECTS: Readonly<Record<string, readonly [row: string, said: object, passes: number]>> = {
     'rows of another delimiter': ['x;1', { delimiter: ';' }, 3],
     'rows of quotes': [`"${'""'.repeat(50)}";`, { delimiter: ';', trim: true }, 3],
@@ -344,7 +346,7 @@ describe('what is counted besides', () => {
   describe('the columns of the chunks of a stash', () => {
     const COLUMNS = 1_000
     const CHUNKS = 10
-    /** Others have a turn after the columns of each chunk. */
+    /** Others get a turn after the columns of each chunk. */
     const looks = (passes: number) => passes * CHUNKS
 
     async function stashOf(cellsOf: (chunk: number, i: number) => readonly [string, unknown]) {
@@ -359,7 +361,7 @@ describe('what is counted besides', () => {
     test('that have other columns each, of which a check names some', async () => {
       const rows = await stashOf((chunk, i) => [`c${chunk}_${i}`, 1])
       const check = () => team.preflight({ name: 'T', schema: NUMBERS, rows })
-      const readTurns = Math.floor((2 * COLUMNS * CHUNKS) / 4_096) // Their IDs and their summaries.
+      const readTurns = Math.floor((2 * COLUMNS * CHUNKS) / 4_096) // their IDs and their summaries
       expect((await outcomeOf(check)).turns).toBeGreaterThanOrEqual(looks(1) + readTurns)
     })
 

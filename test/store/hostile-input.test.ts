@@ -1,7 +1,7 @@
-// Conditions, values and keys that are chosen to take long: the work of a call stays linear in what it is given, and in
-// what it reads. So what is small here bounds what is large, and no call holds the event loop for long.
+// Conditions, values and keys chosen to take long: the work of a call stays linear in its input and in the data that it
+// reads. So the small limits here bound large calls, and no call blocks the event loop for long.
 //
-// A new operator or kind does not compile until there is hostile input for it here, and what is not linear in it fails.
+// A new operator or kind does not compile until there is hostile input for it here, and nonlinear work fails.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   type ColumnKind,
@@ -15,17 +15,20 @@ import {
 } from '../../src/index.js'
 import { WorkCounter } from './work-counter.js'
 
-/** Characters of a long value, and tests of a condition: both multiplied are far more than is allowed. */
+/** Characters of a long value, and tests of a condition. Their product is far more than allowed. */
 const CHARS = 64 * 1024
 const TESTS = 300
 
-/** Blocks that may be entered for a character of what is read, of many elements, and of a condition, and for a test. */
+/**
+ * Blocks that may be entered per character read, per character of many elements, per character of a condition, and per
+ * test.
+ */
 const WORK_OF_CHAR = 10
 const WORK_OF_ELEMENTS_CHAR = 16
 const WORK_OF_CONDITION_CHAR = 50
 const WORK_OF_TEST = 400
 
-/** What each call does, whatever its input is. */
+/** The work of each call, whatever its input. */
 const WORK_OF_CALL = 50_000
 
 let counter: WorkCounter
@@ -72,7 +75,7 @@ const TOKENS: Readonly<Record<ColumnKind, readonly string[]>> = {
   boolean: ['true'],
 }
 
-/** Short elements of arrays, of which many are looked at. */
+/** Short elements of arrays, of which many are read. */
 const ELEMENTS: Readonly<Record<ColumnKind, string>> = {
   string: '"\\u0061"',
   markdown: '"a"',
@@ -90,7 +93,7 @@ const ELEMENTS: Readonly<Record<ColumnKind, string>> = {
   boolean: 'true',
 }
 
-/** Values that are compared to cells, near to them, each another one. */
+/** Values to compare with cells: close to them, and each different. */
 const VALUES: Readonly<Record<ColumnKind, (n: number) => string | number | boolean>> = {
   string: (n) => `${'a'.repeat(20)}${n}`,
   markdown: (n) => `${'*'.repeat(20)}${n}`,
@@ -110,7 +113,7 @@ const VALUES: Readonly<Record<ColumnKind, (n: number) => string | number | boole
 
 type TestOf = (value: string | number | boolean, n: number) => WhereCell
 
-/** Tests that most cells fail, so that the next ones are made. */
+/** Tests that most cells fail, so that the next test runs too. */
 const OPERATORS: Readonly<Record<keyof WhereCell, TestOf>> = {
   eq: (eq) => ({ eq }),
   ne: (ne) => ({ ne }),
@@ -134,7 +137,7 @@ const OPERATORS: Readonly<Record<keyof WhereCell, TestOf>> = {
 const KINDS = Object.keys(TOKENS) as ColumnKind[]
 const NAMES = Object.keys(OPERATORS) as (keyof WhereCell)[]
 
-/** Kinds whose cells are compared as those of `string` are. */
+/** Kinds whose cells are compared like those of `string`. */
 const AS_STRING: ReadonlySet<ColumnKind> = new Set<ColumnKind>([
   'markdown',
   'uri',
@@ -145,7 +148,7 @@ const AS_STRING: ReadonlySet<ColumnKind> = new Set<ColumnKind>([
   'emoji',
 ])
 
-/** Whether a column of a kind takes an operator. */
+/** Whether a column of a kind accepts an operator. */
 function takes(kind: ColumnKind, operator: keyof WhereCell): boolean {
   if (operator === 'gt' || operator === 'gte' || operator === 'lt' || operator === 'lte') {
     return kind !== 'boolean' && kind !== 'duration'
@@ -160,7 +163,7 @@ function quoted(text: string): string {
   return JSON.stringify(text)
 }
 
-/** The calls of one measurement, and what they may do together. */
+/** The calls of one measurement, and the work that they may do together. */
 type Calls = Readonly<{ calls: readonly (() => Promise<unknown>)[]; allowed: number }>
 
 async function expectLinear({ calls, allowed }: Calls): Promise<void> {
@@ -181,7 +184,7 @@ async function tableOf(type: ColumnType, token: string): Promise<Table> {
   return team.table(tableId)
 }
 
-/** A condition of one column whose tests are all made, in one of the ways in which they are combined. */
+/** A condition on one column whose tests all run, combined in one of the possible ways. */
 function conditionOf(kind: ColumnKind, operator: keyof WhereCell): Where {
   const tests = Array.from({ length: TESTS }, (_, n): Where => {
     return { c: OPERATORS[operator](VALUES[kind](n), n) }
@@ -236,7 +239,7 @@ test('a value takes its length, of whatever kind', async () => {
 })
 
 describe('a key takes what its length is', () => {
-  /** Two ways to write one value. */
+  /** Two forms of one value. */
   const PAIRS: readonly (readonly [ColumnKind, string, string])[] = [
     ['number', `1e-${'9'.repeat(CHARS)}`, `10e-1${'0'.repeat(CHARS)}`],
     ['number', `1.${'1'.repeat(CHARS)}`, `1.${'1'.repeat(CHARS)}0`],
@@ -249,7 +252,7 @@ describe('a key takes what its length is', () => {
   ]
 
   test('of whatever kind', async () => {
-    vi.stubGlobal('BigInt', () => expect.unreachable('BigInt')) // It takes the square of the digits.
+    vi.stubGlobal('BigInt', () => expect.unreachable('BigInt')) // It takes time quadratic in the digits.
     onTestFinished(() => void vi.unstubAllGlobals())
     const calls: (() => Promise<unknown>)[] = []
     for (const [kind, stored, given] of PAIRS) {
@@ -285,6 +288,6 @@ test('a name that is not known takes little, beside many that are like it', asyn
   const { tableId } = await team.createTable({ name: 't', rows: [], schema: { columns } })
   const table = team.table(tableId)
   const call = () => expect(table.page({ columns: ['k'.repeat(62)] })).rejects.toThrow(/no column/)
-  // Of each name as many characters are compared as may be wrong, about.
+  // Of each name, about as many characters are compared as may be wrong.
   await expectLinear({ calls: [call], allowed: 5 * 62 * 10 * columns.length })
 })

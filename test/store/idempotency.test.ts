@@ -1,5 +1,5 @@
-// Goal: an operation with a key of the caller's has one effect, however often it is sent, and every
-// answer is that of the first.
+// Goal: an operation with an idempotency key has one effect, however often it is sent, and every answer equals the
+// first.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -32,7 +32,7 @@ type Opened = Readonly<{
   kv: KvStore
   team: Team
   clock: TestClock
-  /** Lets the next view but one of a team wait until `meanwhile` is done. */
+  /** Makes a team's view after the next wait until `meanwhile` is done. */
   holdSecondView: (meanwhile: () => Promise<void>) => void
 }>
 
@@ -71,7 +71,7 @@ async function open(options: StoreOptions = {}): Promise<Opened> {
   return { store, kv, team: store.team('acme'), clock, holdSecondView }
 }
 
-/** A table of one row, at version 1. */
+/** A table with one row, at version 1. */
 async function newTable(team: Team): Promise<Table> {
   const { tableId } = await team.createTable({ name: 'Rows', rows: [{ n: -1 }] })
   return team.table(tableId)
@@ -88,7 +88,7 @@ async function newStash(team: Team): Promise<Stash> {
   return stash
 }
 
-/** The parts that two equal answers have in common. */
+/** The parts that two equal answers share. */
 function shown({ rowIds, ...rest }: Readonly<{ rowIds: Omit<RowIds, 'get'> }>): unknown {
   return { ...rest, rowIds: [...rowIds], length: rowIds.length, last: rowIds.at(-1) }
 }
@@ -104,7 +104,7 @@ async function recordCount({ kv }: Opened): Promise<number> {
   return kv.partition('acme').read(async (view) => (await view.scan(scan)).length)
 }
 
-/** Rows that cannot be read. */
+/** Rows that throw when they are read. */
 const UNREADABLE: Iterable<RowObject> = {
   [Symbol.iterator]: () => {
     throw new Error('the rows were read')
@@ -519,7 +519,7 @@ test('the objects that a repeat wrote before it found the first result are colle
   })
   const { tableId } = await team.createTable({ name: 'Rows', rows: [{ text: '' }] })
   const table = team.table(tableId)
-  const rows = [{ text: 'x'.repeat(70_000) }] // Too long for a segment that shares an object.
+  const rows = [{ text: 'x'.repeat(70_000) }] // too long for a segment that shares an object
   const add = () => table.addRows(rows, { idempotencyKey: 'k' })
   holdSecondView(async () => void (await add()))
   await add()

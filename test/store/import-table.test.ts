@@ -1,5 +1,5 @@
-// Goal: a file at a URL becomes the table that its bytes as one body would become, however its bytes arrive and wherever
-// they are cut; and errors name the row and the line of the file.
+// Goal: a file at a URL becomes the same table as its bytes in one body, however the bytes arrive and wherever they are
+// cut. Errors name the row and the line of the file.
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -181,7 +181,7 @@ describe('a file at a URL', () => {
         const direct = await team.createTable({ name: 'direct', rows }).catch(String)
         const loaded = await load({ format }).catch(String)
         if (typeof direct === 'string' || typeof loaded === 'string') {
-          expect(typeof loaded).toBe(typeof direct) // Both refuse what is wrong.
+          expect(typeof loaded).toBe(typeof direct) // Both refuse the same errors.
           return
         }
         const twin = team.table(direct.tableId)
@@ -277,14 +277,14 @@ describe('an error of a file at a URL', () => {
 })
 
 describe('a close', () => {
-  /** Fetches that never answer, and do not look at the signal. */
+  /** Fetches that never answer, and ignore the signal. */
   const deaf = (onFetch: () => void): UrlFetcher => ({
     fetch() {
       onFetch()
       return new Promise(() => undefined)
     },
   })
-  /** Answers whose body never goes on. */
+  /** Answers whose body stalls. */
   const stuck = (onFetch: () => void): UrlFetcher => ({
     fetch: async (url) => {
       const body = (async function* () {

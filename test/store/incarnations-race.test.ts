@@ -1,7 +1,7 @@
-// Goal: whatever processes do at once on one store, and however they are stopped, go on or end, nothing acknowledged is
-// lost, and in the end nothing is left over.
-// Method: engines work in an order drawn from a seed, with no grace period at all; a stopped one goes on before or after
-// the others have taken it for ended. In the end an engine reads what was acknowledged, and verifies the store.
+// Goal: whatever concurrent processes do on one store, and however they are paused, resumed or ended, nothing
+// acknowledged is lost, and nothing unused remains.
+// Method: engines work in an order drawn from a seed, without any grace period. A paused one resumes before or after
+// the others have ended it. At the end an engine reads what was acknowledged, and verifies the store.
 import { expect, test } from 'vitest'
 import { isStoreError, type Team } from '../../src/index.js'
 import { randomTestSeed } from '../support/seed-record.js'
@@ -25,7 +25,7 @@ class Ledger {
   readonly added = new Set<number>()
   readonly chunks = new Map<string, Set<number>>()
   readonly files = new Set<string>()
-  /** Attempts to overwrite; one of them, or the first content, is there. */
+  /** Attempted overwrites. The table has the content of one of them, or the first content. */
   readonly written = new Set<number>([0])
   failures = 0
   #next = 1
@@ -84,7 +84,7 @@ class Run {
     const of = this.#working.get(engine) ?? new Set()
     this.#working.set(engine, of)
     const working = work().catch((failure: unknown) => {
-      // Without a grace period, what is read may be deleted meanwhile.
+      // Without a grace period, objects may be deleted while they are read.
       if (!isStoreError(failure)) throw failure
       this.#ledger.failures++
     })

@@ -1,6 +1,6 @@
-// Goal: of several processes on one store, the garbage collection of each deletes what nobody needs, whoever left it,
-// and nothing that another one is about to name or is reading, not even of a process that was taken for ended and lives
-// all the same.
+// Goal: with several processes on one store, each garbage collection deletes what nobody needs, whoever left it. It
+// deletes nothing that another process is about to name or is reading, not even if that process was considered ended
+// and still lives.
 import { Buffer } from 'node:buffer'
 import { describe, expect, test } from 'vitest'
 import { readBackup } from '../../src/format/backup.js'
@@ -56,7 +56,7 @@ describe('objects of a process that has ended', () => {
     dead.kill()
     expect(await world.listed()).toHaveLength(2)
 
-    expect(await maintainTwice(other, world)).toBe(0) // Only now the lease is known to be over.
+    expect(await maintainTwice(other, world)).toBe(0) // Only now is the lease known to have expired.
     expect(await world.listed()).toHaveLength(2)
     await world.pass(GRACE_MS + 1)
     expect((await other.store.maintain()).objects).toBe(1)
@@ -65,7 +65,7 @@ describe('objects of a process that has ended', () => {
     expect(await numbersOf(other.store.team(T).table(table.id))).toEqual([1, 2, 3])
     expect((await other.store.verify({ full: true })).findings).toEqual([])
     expect(await world.keys(T, KEY_SPACE.writer)).toEqual([])
-    expect(await world.keys('', KEY_SPACE.incarnation)).toHaveLength(1) // That of the other one.
+    expect(await world.keys('', KEY_SPACE.incarnation)).toHaveLength(1) // the other engine's record
   })
 
   test('are deleted without its lease if it ended in order', async () => {
@@ -76,13 +76,13 @@ describe('objects of a process that has ended', () => {
     await first.store.close()
     expect(await world.listed()).toHaveLength(2)
 
-    await other.store.maintain() // Drops nothing: it is retained.
+    await other.store.maintain() // drops nothing, because it is retained
     await world.pass(2 * 60 * MINUTE_MS)
     await other.store.maintain()
     expect(await maintainTwice(other, world)).toBe(1)
 
     expect(await world.listed()).toHaveLength(1)
-    expect(await world.keys('', KEY_SPACE.incarnation)).toHaveLength(1) // That of the other one.
+    expect(await world.keys('', KEY_SPACE.incarnation)).toHaveLength(1) // the other engine's record
   })
 
   test('are collected also where no other process can write, and its records go', async () => {
@@ -216,7 +216,7 @@ describe('a process that was taken for ended and lives', () => {
       outcome: 'unchanged',
     })
     expect((await other.store.verify({ full: true })).findings).toEqual([])
-    await run(paused.store.team(T), table) // As a new incarnation it goes on.
+    await run(paused.store.team(T), table) // It continues as a new incarnation.
     for (let i = 0; i < 3; i++) await other.store.maintain()
     expect((await other.store.verify({ full: true })).findings).toEqual([])
   })
@@ -237,7 +237,7 @@ describe('a process that was taken for ended and lives', () => {
     }
     paused.goOn()
 
-    expect((await report).compactions).toBe(0) // Its lease is lost, too.
+    expect((await report).compactions).toBe(0) // Its lease is lost too.
     expect((await paused.store.maintain()).compactions).toBe(1)
     for (let i = 0; i < 2; i++) await paused.store.maintain()
     expect(await numbersOf(other.store.team(T).table(table.id))).toEqual([7, 2, 3])
@@ -320,8 +320,8 @@ async function* piecesOf(backup: readonly Uint8Array[]): AsyncGenerator<Uint8Arr
 }
 
 /**
- * Of the records in a backup. Its bytes cannot be searched for a key: an object ID begins as the key of its incarnation
- * ends.
+ * The key spaces of the records in a backup. Its bytes cannot be searched for a key, because an object ID begins like
+ * the key of its incarnation ends.
  */
 async function keySpacesOf(backup: readonly Uint8Array[]): Promise<Set<number | undefined>> {
   const spaces = new Set<number | undefined>()
@@ -480,7 +480,7 @@ test('a renewal whose outcome was unknown is found out, and nothing is lost', as
   const records = (): Promise<[Uint8Array, Uint8Array][]> =>
     system.read((view) => view.scan({ ...INCARNATIONS_RANGE, count: 10 }))
   const [[key, bytes] = [new Uint8Array(0), new Uint8Array(0)]] = await records()
-  // As if a renewal had been written of which the engine was told that it failed.
+  // As if a renewal had been written although the engine was told that it failed.
   const late = Uint8Array.from(bytes)
   late[7] = 99
   await system.commit({ puts: [[key, late]] })

@@ -1,4 +1,4 @@
-// Goal: a job has its effect once, whatever engines die or are taken for dead meanwhile, and tells how it stands.
+// Goal: a job has its effect once, whatever engines die or are considered dead meanwhile, and reports its progress.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -39,7 +39,7 @@ import { type Mortal, World } from './mortal-engine.js'
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
 
-/** A source of a few rows; `hold` keeps the rest back until it resolves. */
+/** A source of a few rows. `hold` delays the remaining ones until it resolves. */
 function sourceOf(hold: () => Promise<void> = async () => undefined): UrlFetcher {
   return {
     async fetch(url) {
@@ -377,7 +377,7 @@ describe('a job', () => {
 describe('after commits may have been lost', () => {
   const RAISED = { versionBaseMin: 2 ** 20 }
 
-  /** A store that is closed while jobs wait, one for rows of its own and one for a stash of two chunks. */
+  /** Closes a store while two jobs wait: one for its rows, and one for a stash of two chunks. */
   async function closedWithJobs(): Promise<string> {
     const folder = await mkdtemp(join(tmpdir(), 'rowstash-jobs-'))
     onTestFinished(() => rm(folder, { recursive: true }))
@@ -442,10 +442,10 @@ describe('after commits may have been lost', () => {
   }
 })
 
-/** The number of deaths of engines. */
+/** Number of engines that die. */
 const KILLS = 50
 
-/** The approximate number of port calls of a job: deaths come within them. */
+/** Approximate number of port calls of a job, within which deaths come. */
 const STEPS_MAX = 24
 
 describe('killed and continued', () => {
@@ -456,7 +456,7 @@ describe('killed and continued', () => {
     ['import', () => ({ import: { ...FROM_URL, name: 'job', receipt: true } })],
   ]
 
-  /** Starts one job, lets engines die over it until one ends it; returns how many died. */
+  /** Starts one job, and lets engines die until one of them finishes it. @returns the number of deaths */
   async function killed(
     random: (max: number) => number,
     [kind, request]: (typeof requests)[number],
@@ -522,7 +522,7 @@ describe('a lease that is taken over in the last moment', () => {
     onTestFinished(() => engine.store.close())
     const team = engine.store.team('t')
     const { tableId } = await team.createTable({ name: 'was', rows: [{ n: 0 }] })
-    // The head of a table is in the commit of a create and of an overwrite, after the job has seen its lease.
+    // The commit of a create or an overwrite contains the table's head, after the job has seen its lease.
     let isTaken = false
     engine.beforePutInto(KEY_SPACE.tableHead, async () => {
       await takeLeases(world)
@@ -541,7 +541,7 @@ describe('a lease that is taken over in the last moment', () => {
     expect(await rowsOf(team, tableId)).toEqual([{ n: 0 }])
   })
 
-  /** As another engine takes them: it puts itself and the next epoch. */
+  /** Takes the leases as another engine does: writes itself and the next epoch. */
   async function takeLeases(world: World): Promise<void> {
     const partition = world.kv.partition('t')
     const records = await partition.read((view) => view.scan({ ...JOBS_RANGE, count: 10 }))
@@ -558,7 +558,7 @@ describe('two engines on one key-value store, their clocks 10 minutes apart', ()
   const LEASE_MS = 600
   const STEP_MS = 20
   const TIMERS = ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] as const
-  /** A job that nobody takes over is not waited for any longer. */
+  /** The longest wait for a job that nobody takes over. */
   const END_MS = 10_000
   const ahead = { clock: { now: () => Date.now() + 10 * MINUTE_MS } }
   const lease = { jobLeaseMs: LEASE_MS, maintenance: { jobIntervalMs: 20 } }
@@ -651,7 +651,7 @@ describe('two engines on one key-value store, their clocks 10 minutes apart', ()
     const { id } = await team.startJob({ import: FROM_URL })
     await expect.poll(fetches).toBe(1)
 
-    // Its lease is taken as another engine takes it: by a commit that puts the next epoch.
+    // Takes its lease as another engine does: by a commit with the next epoch.
     const key = jobLeaseKey(parseTableId(id) ?? new Uint8Array(16))
     const partition = world.kv.partition('t')
     const bytes = await partition.read((view) => view.get(key))

@@ -1,5 +1,5 @@
-// Goal: an operation with more rows than one compares by their keys is refused, changes nothing, and says how to go on;
-// a table with a key has any number of rows. The bound is lowered for these tests.
+// Goal: an operation with more rows than can be compared by their keys at once is refused, changes nothing, and its
+// error tells how to proceed. A table with a key may have any number of rows. The bound is lowered for these tests.
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openMemory, type Store, type Table, type Team } from '../../src/index.js'
 

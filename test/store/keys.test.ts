@@ -1,5 +1,5 @@
-// Goal: a table with a key never has two rows with one, whatever is done to it and by how many at once, and a row is
-// found by its key without a scan.
+// Goal: a table with a key never has two rows with the same key, whatever is done to it and by how many at once, and a
+// row is found by its key without a scan.
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { KEY_SPACE } from '../../src/format/keys.js'
@@ -313,7 +313,7 @@ describe('a key', () => {
   })
 })
 
-/** What a call fails with, and nothing else of it. */
+/** The error with which a call fails. */
 async function failureOf(call: () => Promise<unknown>): Promise<object | null> {
   try {
     await call()
@@ -399,7 +399,7 @@ describe('a preflight of a table with a key', () => {
     const texts = { columns: ['n', 'x'].map((id) => ({ id, type: 'string' })) } as SchemaInput
     expect(await team.preflight(create(twice, texts))).toMatchObject({ rows: 3, problemCount: 0 })
     await expect(team.preflight(create([{ other: 1 }]))).rejects.toMatchObject(INVALID)
-    // As they are stored: TRUE of CSV is a text until its column is known to be one of booleans.
+    // In stored form: TRUE in CSV is text until its column is known to be boolean.
     await expect(team.preflight(create({ csv: 'n\nTRUE\ntrue\n' }))).rejects.toMatchObject(
       NOT_UNIQUE,
     )
@@ -428,7 +428,7 @@ describe('a preflight of a table with a key', () => {
       await other.alter({ key: ['n'] })
       yield { n: 1 }
     }
-    // A row had its key when the check began: no report may say that nothing is in the way.
+    // A row had its key when the check began, so a report must not call the input free of conflicts.
     const check = table.preflight({ rows: rows(), operation: 'add' })
     await expect(check).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' })
     const csv = table.preflight({ rows: { csv: 'n\n1\n' }, operation: 'add' })
@@ -620,7 +620,7 @@ describe('a key in two processes', () => {
     const [one, other] = await openTwo(async () => {
       reads--
       if (reads === 0) met++
-      const isTwin = reads === 0 || reads === -3 // The second time for who has looked again.
+      const isTwin = reads === 0 || reads === -3 // the second time for a caller that has looked again
       if (isTwin || reads === -1 || reads === -4) {
         await same.updateRow(ids.get(0), { email: isTwin ? 'e1' : 'e0' })
       }
@@ -774,14 +774,14 @@ describe('a table with a key under random operations', () => {
 
 type Random = (limit: number) => number
 
-/** Numbers of keys: few enough that operations often meet. */
+/** Few enough different keys that operations often conflict. */
 const KEYS = 6_000
 
 class RandomKeys {
   readonly #team: Team
   readonly #table: Table
   readonly #random: Random
-  /** Row IDs and numbers by keys. */
+  /** Row IDs and numbers, by key. */
   readonly #rows = new Map<string, { id: string; n: number }>()
   #n = 0
 

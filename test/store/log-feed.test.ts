@@ -1,5 +1,5 @@
-// Goal: a feed of the log has each commit exactly once, in order, whatever happens between a look and the wait for more;
-// and many feeds of a table cost what one costs.
+// Goal: a feed of the log has each commit exactly once, in order, whatever happens between a read and the wait for
+// more. Many feeds of a table cost as much as one.
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { KEY_SPACE } from '../../src/format/keys.js'
 import {
@@ -34,7 +34,7 @@ async function open(wrap: (kv: KvStore) => KvStore = (kv) => kv, options: StoreO
 const short = ({ version, operation, counts: { added, changed, removed } }: ChangeEntry) =>
   `${version} ${operation} +${added} ~${changed} -${removed}`
 
-/** Takes so many entries. */
+/** Takes a number of entries. */
 async function take(count: number, entries: AsyncIterator<ChangeEntry>): Promise<string[]> {
   const taken: string[] = []
   while (taken.length < count) taken.push(short((await entries.next()).value as ChangeEntry))
@@ -48,7 +48,7 @@ test('one entry a commit, with its counts: of many rows, of each operation, of t
   const other = team.table((await team.createTable({ name: 'U', rows: [{ n: 1 }] })).tableId)
   const feed = table.watchLog({ since: 0 })
   const ofOther = other.watchLog()
-  const second = ofOther.next() // From now on.
+  const second = ofOther.next() // from now on
   const stash = team.stash('many')
   for (let serial = 0; serial < 3; serial++) {
     const rows = Array.from({ length: 2_000 }, (_, n) => ({ n: 2_000 * serial + n + 1 }))
@@ -86,7 +86,7 @@ test('one entry a commit, with its counts: of many rows, of each operation, of t
   await expect(table.log({ since: 9 })).rejects.toMatchObject({ code: 'REQUEST_VALIDATION_ERROR' })
 })
 
-/** @param afterRead - Called after each query, before its result is passed on. */
+/** @param afterRead - Called after each query, before its result is returned. */
 function actingKv(kv: KvStore, afterRead: () => Promise<void>): KvStore {
   return {
     shared: false,
@@ -116,7 +116,7 @@ test('a commit during the look, after the feed has read, is not missed; nor by a
     acts.push(turn, async () => {
       await table.addRows([{ n: version }])
       ofSecond = second?.next()
-      for (let turns = 20; turns > 0; turns--) await turn() // It looks while the first still waits for its look.
+      for (let turns = 20; turns > 0; turns--) await turn() // It reads while the first still waits for its read.
     })
     const expected = { value: { version, operation: 'add' } }
     expect(await first?.next()).toMatchObject(expected)

@@ -1,5 +1,5 @@
-// Rows and bodies that take long to judge: other work of the process gets its turn meanwhile, and what is
-// learnt of their values is the same.
+// Rows and bodies that take long to check: other work of the process gets its turn meanwhile, and the facts recorded
+// about their values are the same.
 import fc from 'fast-check'
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -27,10 +27,10 @@ import { runOptions } from '../support/fast-check-options.js'
 
 const KIB = 1024
 
-/** Work between two looks at the clock. */
+/** Work between two readings of the clock. */
 const CHECKED_WORK = 8 * KIB
 
-/** A store to which every look at the clock is 5 ms later than the one before. */
+/** A store whose clock advances 5 ms at each reading. */
 async function openSlow(): Promise<Store> {
   let ms = Date.now()
   const clock = { now: () => (ms += 5) }
@@ -51,7 +51,7 @@ async function openSlow(): Promise<Store> {
   return store
 }
 
-/** The turns of the event loop that others had while `work` was done. */
+/** The turns of the event loop that others got during `work`. */
 async function turnsOf(work: () => Promise<unknown>): Promise<number> {
   let turns = 0
   let isDone = false
@@ -66,7 +66,7 @@ async function turnsOf(work: () => Promise<unknown>): Promise<number> {
   return turns
 }
 
-/** Different URIs of some 260 bytes, of which `host` is most. */
+/** Different URIs of some 260 bytes, most of which are the host. */
 function urisOf(bytes: number): string[] {
   return Array.from({ length: Math.floor(bytes / 260) }, (_, n) => {
     return `https://${'ü'.repeat(110)}.example/${n}`.padEnd(150, '-')
@@ -83,7 +83,7 @@ const BYTES = 512 * KIB
 const URIS = urisOf(BYTES)
 const ROWS = URIS.map((u) => ({ u }))
 const LONG_ROW = [{ l: URIS }]
-/** Its last values fit no `uri` column. */
+/** Rows whose last values do not fit a `uri` column. */
 const MISFITS = [...ROWS, ...URIS.map((uri) => ({ u: uri.replace('https', 'no scheme') }))]
 const LONG_MISFIT = [{ l: [...URIS, 'no uri'] }]
 const csvOf = (rows: readonly Record<string, unknown>[], id: string): string =>
@@ -101,7 +101,7 @@ const BODIES: readonly (readonly [string, RowsInput])[] = [
   ['a body for the exact path of CSV', { csv: `${csvOf(ROWS, 'u')}\nx "quote" inside` }],
 ]
 
-/** The least number of turns that these bytes of values leave to others, with some to spare. */
+/** Fewest turns that these bytes of values leave to others, with a margin. */
 const TURNS_MIN = BYTES / CHECKED_WORK / 4
 
 describe('while values are judged others have their turn', () => {
@@ -148,7 +148,7 @@ const text = fc.oneof(
   fc.string(),
 )
 const element = fc.oneof(text, fc.integer(), fc.boolean(), fc.constantFrom(null, [], 1e300))
-/** An array that is long enough to be judged in steps, with all of `elements` in it. */
+/** An array that contains all `elements`, and is long enough to be checked in steps. */
 const longArray = fc
   .tuple(fc.array(text, { minLength: 1, maxLength: 4 }), fc.array(element, { maxLength: 2 }))
   .map(([usual, some]) => [
@@ -214,7 +214,7 @@ describe('a long row is judged as its values are', () => {
       const expected = ['a', 'b', 'c'].map((id, place) => {
         const summary = newSummary(id)
         for (const row of fields) {
-          const field = Buffer.from(row[place] ?? '').toString() // A lone surrogate does not come through.
+          const field = Buffer.from(row[place] ?? '').toString() // A lone surrogate does not survive.
           if (field !== '') summarizeText(summary, field)
         }
         return summary

@@ -1,4 +1,4 @@
-// A store that has lost a record says so where it is needed, and gives nothing short in its place.
+// A store that has lost a record reports it when the record is needed, and never returns an incomplete result.
 import { expect, test } from 'vitest'
 import { decodeExtentPage, encodeExtentPage } from '../../src/format/extent-page.js'
 import * as keys from '../../src/format/keys.js'
@@ -30,7 +30,7 @@ const withoutForward: Damage = async ({ acme, objects }) => {
   }
 }
 
-/** A store on the same ports, with nothing in memory of what was there. */
+/** A store on the same ports, with nothing in memory. */
 async function reopened({ kv, objects, clock }: Opened): Promise<Store> {
   return await openStore({ ...RICH_SIZES, kv, objects, clock, cacheBytesMax: 0 })
 }
@@ -40,7 +40,7 @@ async function tableOf(team: Team, name: string) {
   return team.table(found?.id ?? '')
 }
 
-/** The result of each read: `rows` for the rows that were there before, or the code of its failure. */
+/** The result of each read: `rows` for the rows that existed before, or the code of its failure. */
 async function readAll(team: Team, rowId: string): Promise<Record<string, unknown>> {
   const [people, kept] = [await tableOf(team, 'people'), await tableOf(team, 'kept')]
   const tried = (run: () => Promise<unknown>): Promise<unknown> =>

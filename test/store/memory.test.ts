@@ -62,7 +62,7 @@ async function createTable(store: Store, team: string): Promise<Place> {
   return { table: store.team(team).table(tableId), ids: [...rowIds] }
 }
 
-/** Every row keeps its ID, each at another distance from where it was: no two are of one run. */
+/** Every row keeps its ID, each moved by another distance, so that no two rows belong to one run. */
 async function overwrite({ table, ids }: Place): Promise<void> {
   const rows = ids.map((_, n) => {
     const from = (n * 7 + 1) % ids.length
@@ -71,7 +71,7 @@ async function overwrite({ table, ids }: Place): Promise<void> {
   await table.overwrite({ rows })
 }
 
-/** One step of what uses a cache. @returns what must be true of the answer */
+/** One operation that uses a cache. @returns what must be true of its result */
 async function step(store: Store, places: Place[], random: Seeded): Promise<void> {
   const team = `team ${random.below(TEAMS)}`
   const kind = random.below(10)
@@ -194,7 +194,7 @@ test('all who serve a store share the buffers that it lends', async () => {
     checkMemory(store.memory())
   }
   expect(lent()).toBeGreaterThan(0)
-  expect(lent()).toBeLessThanOrEqual(MIB) // The second has used what the first gave back.
+  expect(lent()).toBeLessThanOrEqual(MIB) // The second used the buffers that the first gave back.
 })
 
 async function* bodyOf(text: string): AsyncGenerator<Uint8Array> {

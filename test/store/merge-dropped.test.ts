@@ -1,5 +1,5 @@
-// Goal: a merge into a table with rows from before a column was dropped sees their cells as a reader does: those of the
-// dropped column are not there, and do not come back. History and versions of other rows stay exact.
+// Goal: a merge into a table with rows from before a column was dropped sees their cells as a reader does: cells of the
+// dropped column are absent, and never return. The history and the versions of other rows stay exact.
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
@@ -44,7 +44,9 @@ async function open(options: StoreOptions, objects: ObjectStore = memoryObjects(
 
 const ROWS = Array.from({ length: 12 }, (_, k) => ({ k, v: `v${k}`, gone: `gone ${k}` }))
 
-/** With rows of a column that was dropped in version 3; two of them were updated before, one after. */
+/**
+ * A table with rows from before a column was dropped in version 3. Two of the rows were updated before that, one after.
+ */
 async function droppedTable(store: Store): Promise<Table> {
   const team = store.team('t')
   const { tableId, rowIds } = await team.createTable({ name: 't', rows: ROWS })

@@ -295,7 +295,7 @@ describe('a merge', () => {
         mergeBytesMax: 1024 * 1024,
         segmentRowsMax: 1_000,
         inlineRowsMax: 0,
-        compression: 'none', // The bytes that are read are counted.
+        compression: 'none', // Read bytes are counted.
       })
       const rows = manyRows(36_000)
       const early = { k: 'a', n: 0 }
@@ -527,7 +527,7 @@ describe('a merge beside others', () => {
     expect((await store.verify({ full: true })).ok).toBe(true)
   })
 
-  // Of few changes the merge has the texts of the rows in memory, of many it reads them again.
+  // With few changes, the merge has the rows' texts in memory; with many, it reads them again.
   test.each([
     [1, 30],
     [2, 30],
@@ -554,11 +554,11 @@ describe('a merge beside others', () => {
     await table.updateRow(table.ids[0] ?? '', { other: -1 })
     const stash = store.team('t').stash('s')
     const input = rows.slice(0, changed).map(({ k }) => ({ k, n: 1 }))
-    // Other keys are between, so that the added row needs a segment of its own.
+    // Other keys lie between, so that the added row needs a separate segment.
     await stash.put(0, [{ k: 99, n: 1 }, ...input])
     let done = 0
     meanwhile = async () => {
-      // The drafts are made while the merge has no turn yet.
+      // The drafts are made before the merge gets its turn.
       if (done < updates) await table.updateRow(table.ids[0] ?? '', { other: ++done })
     }
     const merged = await table.merge({ rows: stash, key: ['k'] })
@@ -581,7 +581,7 @@ describe('a merge beside others', () => {
     const table = await tableOf(store, [{ k: 1, n: 0 }])
     const columns = (await table.schema()).columns
     hooks.beforeScanOf(KEY_SPACE.row, async () => {
-      // Back again, the column has none of the cells that it had.
+      // When the column is added again, it has none of its former cells.
       const kept = columns.filter(({ id }) => id === 'n')
       await table.alter({ schema: { columns: kept }, drop: ['k'] })
       await table.alter({ schema: { columns } })

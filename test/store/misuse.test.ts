@@ -1,5 +1,5 @@
-// Goal: whatever a caller hands to a public function, it gets a StoreError that says what to do, or a call that
-// works; never an error from inside, and no crash.
+// Goal: whatever a caller passes to a public function, the call works or fails with a StoreError that tells what to do.
+// It never fails with an internal error, and never crashes.
 
 import { createReadStream, existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -17,7 +17,7 @@ import { contractSources, SOURCE_URLS } from '../conformance/fake-sources.js'
 
 const KEYS = [{ key: 'a-long-random-text-of-the-host', teamId: 'team' }]
 
-/** Values of each type, and texts and objects with nothing in them. */
+/** Values of each type, including empty texts and objects. */
 const WRONG: readonly (readonly [name: string, make: () => unknown])[] = [
   ['undefined', () => undefined],
   ['null', () => null],
@@ -93,9 +93,9 @@ const pieces = async function* (): AsyncGenerator<Uint8Array> {
 
 type Call = Readonly<{
   call: (...given: never[]) => unknown
-  /** Arguments that work. */
+  /** Valid arguments. */
   args: () => readonly unknown[]
-  /** Names that an argument may hold, by its place. */
+  /** Names of an argument's members, by the argument's position. */
   members: Readonly<Record<number, string>>
 }>
 
@@ -120,7 +120,7 @@ const CONTRACT_OPTIONS =
 const NAMES = 'fileName contentType'
 const CELLS = 'onSchemaError idempotencyKey receipt'
 
-/** An instance of Fastify that takes whatever is registered. */
+/** A Fastify instance that accepts every registration. */
 const FASTIFY: node.FastifyScope = {
   prefix: '',
   removeAllContentTypeParsers: () => undefined,
@@ -565,7 +565,7 @@ const FILE: Readonly<Record<string, Call>> = {
   ),
 }
 
-/** Uses up or closes what a call gave. */
+/** Reads to the end, or closes, what a call returned. */
 async function finish(result: unknown): Promise<void> {
   const value = await result
   if (typeof value !== 'object' || value === null) return
@@ -576,7 +576,7 @@ async function finish(result: unknown): Promise<void> {
   }
 }
 
-/** Every call with one of its arguments, or one member of an argument, replaced by a wrong value. */
+/** Every call with one argument, or one member of an argument, replaced by a wrong value. */
 function* misuses({ args, members }: Call): Generator<{ what: string; given: unknown[] }> {
   for (const [at, right] of args().entries()) {
     for (const [name, make] of WRONG) {
@@ -589,7 +589,7 @@ function* misuses({ args, members }: Call): Generator<{ what: string; given: unk
   }
 }
 
-/** The wrong values that a call accepts; every other outcome is in `broken`. */
+/** The wrong values that a call accepts. All other unexpected outcomes are in `broken`. */
 async function misuse(one: Call): Promise<{ taken: string[]; broken: string[] }> {
   const taken: string[] = []
   const broken: string[] = []
@@ -737,7 +737,7 @@ test('every public function is among those that were called', () => {
     FILES: methodsOf(team.files),
     FILE: functionsOf(file),
   }
-  // An error, an object store and a publisher of events take what they are given by the store.
+  // An error, an object store and a publisher of events, whose arguments come from the store.
   const others = [
     'constructor',
     'StoreError',

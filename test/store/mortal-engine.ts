@@ -1,5 +1,5 @@
-// Engines that die at a step of their ports, as a process that is killed: what was asked of a port before may still
-// happen, nothing afterwards does, and nobody gets an answer. The records and objects stay for the next engine.
+// Engines that die at a step of their ports, like a killed process: earlier calls of a port may still take effect,
+// later ones do not, and nobody gets an answer. The records and objects remain for the next engine.
 import { MemoryLevel } from 'memory-level'
 import {
   memoryObjects,
@@ -19,7 +19,7 @@ export type Mortal = Readonly<{
   readonly isDead: boolean
 }>
 
-/** Records and objects that outlive the engines that stand on them. */
+/** Records and objects that outlive the engines on them. */
 export class World {
   readonly #kv: KvStore
   readonly #objects: ObjectStore = memoryObjects()
@@ -58,7 +58,7 @@ export class World {
       if (isDead) return never
       if (left-- > 0) return call()
       isDead = true
-      // Every other death is after the effect, before anybody hears of it.
+      // Every second death comes after the effect, before anybody learns of it.
       if (isAfter) await Promise.resolve(call()).catch(() => undefined)
       return never
     }

@@ -1,4 +1,4 @@
-// When garbage collection deletes objects: what is exact to a step, and too rare for the model test alone.
+// When garbage collection deletes objects: cases exact to a step, and too rare for the model test.
 import { expect, test } from 'vitest'
 import { KEY_SPACE } from '../../src/format/keys.js'
 import { openWorld, rowIdAt } from './retained-files.js'
@@ -14,7 +14,7 @@ test('an object of a team that came during a garbage collection has its whole gr
   const { store, hooks, clock, objects } = await openWorld(options)
   const team = store.team('new')
   let tableId = ''
-  // Teams are listed for the files, for the compactions, and then for all else.
+  // Teams are listed for the files, for the compactions, and then for everything else.
   const create = async (): Promise<void> => {
     tableId = (await team.createTable({ name: 'x', rows: [{ n: 1 }] })).tableId
   }

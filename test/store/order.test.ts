@@ -150,7 +150,7 @@ test('numbers are in the order of their values, however near and long they are',
   }
 })
 
-/** Numbers from 0 on, in an order of no meaning, each in three rows. */
+/** Numbers from 0, in a shuffled order, each in three rows. */
 function shuffled(count: number): { n: number; at: number }[] {
   return Array.from({ length: count }, (_, at) => ({ n: ((at * 7_919) % count) % (count / 3), at }))
 }

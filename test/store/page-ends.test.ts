@@ -1,11 +1,11 @@
-// Pages that end and begin at the edges: at the last slot of an extent, and outside of a table's rows.
+// Pages that begin or end at an edge: at the last slot of an extent, or outside of a table's rows.
 import { expect, onTestFinished, test } from 'vitest'
 import { fromHex } from '../../src/base/bytes.js'
 import { parseContinuation, renderContinuation } from '../../src/format/continuation-token.js'
 import { SLOTS_MAX } from '../../src/format/keys.js'
 import { openMemory, type Store, type Table } from '../../src/index.js'
 
-/** The first read of records, so that it ends at the last slot. */
+/** Row records in the first read, so that it ends at the last slot. */
 const RECORDS_OF_A_READ = 4
 
 async function openOne(count: number): Promise<{ store: Store; table: Table; ids: string[] }> {
@@ -37,7 +37,7 @@ test('a walk goes on behind the last row of a full extent, whatever is changed t
 
   expect(await walk(table, SLOTS_MAX)).toEqual(expected)
   expect(await walk(table, SLOTS_MAX - 1)).toEqual(expected)
-  // So many row records, up to the last slot, are one read of them, and the next one begins after it.
+  // This many row records, up to the last slot, are one read, and the next read begins after it.
   for (let n = SLOTS_MAX - RECORDS_OF_A_READ; n < SLOTS_MAX; n++) {
     await table.updateRow(ids[n] ?? '', { n: -n })
     expected[n] = -n

@@ -26,7 +26,7 @@ const SCHEMA: SchemaInput = {
   ],
 }
 
-/** One chunk: rows of cells as JSON values, to be sent in one of several forms. */
+/** One chunk: rows of JSON values, to be sent in one of several forms. */
 type Chunk = { columns: string[]; rows: RowObject[]; form: 'objects' | 'json' | 'csv' }
 
 const VALUES: readonly unknown[] = [
@@ -78,7 +78,7 @@ function fieldOf(value: unknown): string {
   return `"${text.replaceAll('"', '""')}"`
 }
 
-/** Takes out what an error names, as a user would who repairs one error after the other. */
+/** Removes what an error names, like a user who fixes one error after another. */
 function repair(chunk: Chunk, { code, row, column = '' }: StoreError): void {
   if (code === 'COLUMN_ID_NOT_FOUND') {
     chunk.columns = chunk.columns.filter((id) => id !== column)
@@ -244,12 +244,12 @@ describe('a preflight', () => {
 
     expect(report).toMatchObject({ rows: 600, problemCount: 1 })
     expect(report.problems).toMatchObject([{ serial: '7', row: 15, column: 'a' }])
-    expect(gets.count).toBe(4) // Three footers, and the frame of one segment.
+    expect(gets.count).toBe(4) // three footers, and the frame of one segment
     await stash.put(8, [{ z: 1 }])
     await stash.put(7, rowsOf(0))
     gets.count = 0
     expect(await team.preflight(rows)).toMatchObject({ problemCount: 1 })
-    expect(gets.count).toBe(0) // An unknown column is in the summary.
+    expect(gets.count).toBe(0) // The summary shows an unknown column.
   })
 
   test.each([

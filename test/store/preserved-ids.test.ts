@@ -45,7 +45,7 @@ test('an overwrite that keeps IDs ends, though a row is deleted whenever it has 
     const bytes = await put(id, content)
     const deleted = deleteNext()
     deletes.push(deleted)
-    // In its turn the overwrite goes first, so it must not be held up until the delete is done.
+    // The overwrite's turn is first, so it must not wait for the delete.
     await Promise.race([deleted, turns(DELETE_TURNS)])
     return bytes
   }
@@ -68,12 +68,12 @@ test('an overwrite that keeps IDs ends, though a row is deleted whenever it has 
 
   expect(deletes.length).toBeGreaterThan(3)
   const kept = rows.filter((_, at) => after.rowIds.at(at) === rowIds.at(at)).length
-  expect(kept).toBe(rows.length - (deletes.length - 1)) // The last delete came behind the overwrite.
+  expect(kept).toBe(rows.length - (deletes.length - 1)) // The last delete came after the overwrite.
   const found = await table.get(rowIds.at(0) ?? '')
   expect(found?.row['n']).toBe(1)
 })
 
-/** Turns of the event loop in which a delete is done. */
+/** Turns of the event loop that a delete takes. */
 const DELETE_TURNS = 50
 
 const memoryKv = () => openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())

@@ -1,4 +1,4 @@
-// Receipts where the store has moved on: after a loss of commits.
+// Receipts after a loss of commits.
 import { expect, onTestFinished, test } from 'vitest'
 import { memoryObjects, openLevelKv, openStore } from '../../src/index.js'
 import { plainDatabase } from '../support/plain-database.js'

@@ -1,5 +1,5 @@
-// Recompression: segments of some age are stored in a smaller form, and nothing that can be read changes. The codec is
-// deflate, which every runtime has.
+// Recompression: segments of some age are stored in a smaller form, and no read changes. The codec is deflate, which
+// every runtime has.
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { deflateRaw } from 'node:zlib'
@@ -42,7 +42,7 @@ const RECOMPRESSING = {
 const NONE = 0
 const DEFLATE = 1
 
-/** Called before a put of an object, or a commit, goes on. */
+/** Called before a put of an object, or a commit, continues. */
 type Hooks = {
   put: () => Promise<void> | void
   commit: (commit: KvCommit) => Promise<void> | void
@@ -56,7 +56,7 @@ type Opened = Readonly<{
   /** The time of the store. */
   clock: { time: number }
   reopen(options?: StoreOptions, versionBaseMin?: number): Promise<Store>
-  /** The codecs of the first frames of all segments, the oldest first, and their bytes together. */
+  /** The codecs of the first frames of all segments, from the oldest, and the segments' total bytes. */
   segments(): Promise<
     Readonly<{ codecs: readonly number[]; sizes: readonly number[]; bytes: number }>
   >
@@ -104,7 +104,7 @@ async function open(options: StoreOptions = {}): Promise<Opened> {
   }
 }
 
-/** The segments of an object, which may be shared. */
+/** The segments of an object. It may be shared. */
 function segmentsIn(object: Uint8Array): Uint8Array[] {
   const bytes = Buffer.from(object)
   const found: Uint8Array[] = []
@@ -177,7 +177,7 @@ async function expectClean(store: Store): Promise<void> {
   expect(await store.verify({ full: true })).toMatchObject({ findings: [] })
 }
 
-/** A table of several segments, some of which a compaction has made, with rows under records. */
+/** A table of several segments, some of them compacted, with row records over their rows. */
 async function makeTable(store: Store): Promise<Table> {
   const team = store.team('t')
   const { tableId } = await team.createTable({ name: 'x', rows: rowsFrom(0, 300) })
@@ -227,7 +227,7 @@ describe('a recompression', () => {
 
     expect(await stateOf(table)).toEqual(before)
     expect(((await rowsOf(table))[7] as RowWithId).$rowID).toBe(rows[7]?.$rowID)
-    await store.maintain() // Deletes the old objects.
+    await store.maintain() // deletes the old objects
     await expectClean(store)
   })
 
@@ -244,7 +244,7 @@ describe('a recompression', () => {
 
     await table.overwrite({ rows: stash })
     expect(((await rowsOf(table))[7] as RowWithId).$rowID).toBe(rows[7]?.$rowID)
-    await store.maintain() // Deletes the old objects.
+    await store.maintain() // deletes the old objects
     await expectClean(store)
   })
 
@@ -306,7 +306,7 @@ describe('a recompression', () => {
     expect(await store.maintain()).toMatchObject({ recompressed: 1 })
     await store.maintain()
     expect(await objects.list('')).toHaveLength(2)
-    clock.time += 8 * 24 * 60 * MINUTE_MS // More than a file without a row is kept.
+    clock.time += 8 * 24 * 60 * MINUTE_MS // longer than a file without a row is kept
 
     for (let run = 0; run < 3; run++) expect(await store.maintain()).toMatchObject({ files: 0 })
     expect(await team.files.get(file.id)).not.toBeNull()
@@ -419,7 +419,7 @@ describe('a recompression', () => {
   })
 })
 
-/** Whether it is a commit of a recompression, and not of a compaction, which swaps entries too. */
+/** Whether a commit belongs to a recompression. A compaction swaps entries too. */
 function isSwap({ checks = [], puts = [] }: KvCommit): boolean {
   const [put] = puts
   if (put?.[0][0] !== KEY_SPACE.extentPage || puts.length !== checks.length) return false
@@ -427,7 +427,7 @@ function isSwap({ checks = [], puts = [] }: KvCommit): boolean {
 }
 
 describe('a recompression, while others change the table,', () => {
-  /** What happens between the put of a recompressed segment and the commit that swaps it. */
+  /** Changes between the put of a recompressed segment and the commit that swaps it. */
   const changes: Readonly<Record<string, (store: Store, table: Table) => Promise<unknown>>> = {
     'add rows': (_, table) => table.addRows(rowsFrom(2_000, 10)),
     'update rows': async (_, table) => {
@@ -520,8 +520,8 @@ describe('a recompression of staged segments', () => {
   }
 
   /**
-   * What happens to the stash between the put of a recompressed segment and the commit that swaps it, and what is in it
-   * then.
+   * Changes of the stash between the put of a recompressed segment and the commit that swaps it, and its content
+   * afterwards.
    */
   const changes: Readonly<Record<string, readonly [(stash: Stash) => Promise<unknown>, number[]]>> =
     {
@@ -579,7 +579,7 @@ describe('a recompression of staged segments', () => {
         if (recompressed > 0) return
         hooks.commit = () => undefined
         recompressed = (await store.maintain()).recompressed
-        await store.maintain() // Deletes what no record names any more.
+        await store.maintain() // deletes what no record names
       }
       await use[call]()
       for (let i = 0; i < 3; i++) await store.maintain()
@@ -611,7 +611,7 @@ describe('a recompression of staged segments', () => {
     const again = await reopen()
     expect(await stateOf(again.team('t').table(table.id))).toEqual(before)
     for (let i = 0; i < 3; i++) await again.maintain()
-    expect((await segments()).codecs.filter((codec) => codec === NONE)).toHaveLength(1) // The short chunk.
+    expect((await segments()).codecs.filter((codec) => codec === NONE)).toHaveLength(1) // the short chunk
     await expectClean(again)
   })
 })
@@ -619,7 +619,7 @@ describe('a recompression of staged segments', () => {
 describe('a recompression of small segments', () => {
   const CHUNKS = 12
 
-  /** A table of chunks, of which some share objects if they came at once. */
+  /** A table of chunks. If they came at once, some of them share objects. */
   async function openSmall(isAtOnce: boolean): Promise<Opened & Readonly<{ table: Table }>> {
     const opened = await open()
     const team = opened.store.team('t')
@@ -655,19 +655,19 @@ describe('a recompression of small segments', () => {
 
   const deflateThere = promisify(deflateRaw)
 
-  /** Lets others be compressed on other threads, which take work in its order, and handed in. */
+  /** Waits until other threads, which take work in order, have compressed the previous segments. */
   async function handedIn(): Promise<void> {
     for (let turn = 0; turn < 200; turn++) await deflateThere(new Uint8Array(50_000))
   }
 
   type Rows = readonly Readonly<{ n: number; text: string }>[]
 
-  /** Rows that are compressed when they are written. */
+  /** Rows that are compressed as they are written. */
   function shortRows(text: number): Rows {
     return Array.from({ length: 40 }, (_, n) => ({ n, text: `${text}` }))
   }
 
-  /** Rows of which compression saves no more than half, for chunks of about 40 KB. */
+  /** Rows that compression shrinks by at most half, for chunks of about 40 KB. */
   function denseRows(chunk: number): Rows {
     return Array.from({ length: 30 }, (_, at) => {
       const hash = createHash('sha512').update(`${chunk} ${at}`)
@@ -678,7 +678,7 @@ describe('a recompression of small segments', () => {
     })
   }
 
-  /** Stages chunks at once, while the put of another one waits: they share an object, and that one has its own. */
+  /** Stages chunks at once, while the put of another one waits: they share an object, and the other has its own. */
   async function stageTogether(
     { store, hooks }: Opened,
     chunks: readonly Readonly<{ stash: string; serial: number; rows: Rows }>[],
@@ -696,7 +696,7 @@ describe('a recompression of small segments', () => {
     await Promise.all(chunks.map(({ stash, serial, rows }) => team.stash(stash).put(serial, rows)))
     await first
     await team.stash('waits').delete()
-    for (let run = 0; run < 2; run++) await store.maintain() // Marks the first one, and deletes it.
+    for (let run = 0; run < 2; run++) await store.maintain() // marks the first one, and deletes it
   }
 
   test('moves those that are compressed too, as their objects would stay because of them', async () => {
@@ -836,11 +836,11 @@ describe('a recompression of small segments', () => {
     const before = store.memory().bufferBytes
 
     expect(await store.maintain()).toMatchObject({ recompressed: 200 })
-    // As many as a recompression uses at a time, and not one for each segment.
+    // As many as a recompression uses at a time, not one per segment.
     expect(store.memory().bufferBytes - before).toBeLessThan(1024 * 1024)
   })
 
-  /** Changes one byte of the segment of some codec in the only object, and opens the store again. */
+  /** Changes one byte of the segment with some codec in the only object, and opens the store again. */
   async function damageOne({ store, objects, reopen }: Opened, codec: number) {
     const failures: unknown[] = []
     await store.close()
@@ -884,7 +884,7 @@ describe('a recompression of small segments', () => {
     expect(await objects.list('')).toEqual(expect.arrayContaining(before))
     expect((await segments()).bytes).toBeLessThan(bytes)
     await expect(rowsOf(team.table(tableId))).rejects.toMatchObject({ code: 'DATA_CORRUPT' })
-    expect((await again.verify({ full: true })).findings).toHaveLength(2) // In the table and in the stash.
+    expect((await again.verify({ full: true })).findings).toHaveLength(2) // in the table and in the stash
   })
 
   test('leaves nothing pending when their put fails', async () => {

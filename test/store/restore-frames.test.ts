@@ -1,4 +1,4 @@
-// Backups whose frames are whole, each with a right checksum, and do not belong together: none is restored.
+// Backups whose frames are complete, with valid checksums, and do not belong together: none is restored.
 import { MemoryLevel } from 'memory-level'
 import { expect, test } from 'vitest'
 import { utf8 } from '../../src/base/bytes.js'

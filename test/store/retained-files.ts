@@ -1,4 +1,4 @@
-// Stores on the same ports, and files in them whose fate a test follows.
+// Stores on the same ports, and files whose retention a test checks.
 import { MemoryLevel } from 'memory-level'
 import { onTestFinished } from 'vitest'
 import type {
@@ -28,11 +28,11 @@ export type World = Opened &
     clock: TestClock
     kv: KvStore
     objects: ObjectStore
-    /** Another opening of the store. */
+    /** Opens the store once more. */
     open(options?: StoreOptions): Promise<Opened>
     file(name?: string): Promise<StoredFile>
     isThere(file: StoredFile): Promise<boolean>
-    /** Lets a file grow old enough to go, and collects garbage. */
+    /** Lets a file grow old enough for deletion, and collects garbage. */
     outlive(): Promise<void>
     maintain(): Promise<void>
     create(rows: readonly object[], kind?: ColumnType | ColumnKind): Promise<Table>
@@ -70,7 +70,7 @@ export async function openWorld(options: StoreOptions = {}, shared = false): Pro
   }
   const first = await open()
   const maintain = async (): Promise<void> => {
-    for (let i = 0; i < 3; i++) await first.store.maintain() // The next garbage collection deletes what the one before released.
+    for (let i = 0; i < 3; i++) await first.store.maintain() // Each deletes what the previous one released.
   }
   return {
     ...first,

@@ -1,5 +1,5 @@
-// Goal: what operations cost where the records are on another machine, in round trips, is known and does not grow.
-// A change that lowers a number writes the lower one here.
+// Goal: the cost of operations whose records are on another machine, in round trips, is known and does not grow. A
+// change that lowers a number writes the lower one here.
 import { MemoryLevel } from 'memory-level'
 import { expect, onTestFinished, test } from 'vitest'
 import {
@@ -31,7 +31,7 @@ async function* bodyOf(text: string): AsyncGenerator<Uint8Array> {
 
 type Place = Readonly<{ store: Store; team: Team; counter: Counter }>
 
-/** What a request for an object costs here. */
+/** The cost of a request for an object, in bytes read instead. */
 const REQUEST_COST_BYTES = 256 * 1024
 
 async function openPlace(options: StoreOptions): Promise<Place> {
@@ -48,8 +48,8 @@ async function openPlace(options: StoreOptions): Promise<Place> {
       fileCollectionIntervalMs: 0,
       jobIntervalMs: 0,
     },
-    jobLeaseMs: 600_000, // A renewal while an operation runs would count as a commit of it.
-    compression: 'none', // By default it depends on the version of Node, and with it what one request reads.
+    jobLeaseMs: 600_000, // A renewal during an operation would count as its commit.
+    compression: 'none', // By default it depends on the version of Node, and so do the bytes that one request reads.
     ...options,
   })
   onTestFinished(() => store.close())
@@ -82,10 +82,10 @@ async function idsOf(table: Table): Promise<string[]> {
   return (await table.page({ limit: 100 })).rows.map(({ $rowID }) => $rowID)
 }
 
-/** Prepares an operation; the operation itself is what is counted. */
+/** Prepares an operation. Only the returned function is counted. */
 type Operation = (place: Place) => Promise<() => Promise<unknown>>
 
-/** The operations whose name ends so find nothing in memory. */
+/** Operations with this suffix find nothing in memory. */
 const COLD = ', cold'
 
 const OPERATIONS: Readonly<Record<string, Operation>> = {
@@ -252,7 +252,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   },
 }
 
-/** What operations cost today. */
+/** The costs of operations today. */
 const COSTS: Readonly<Record<string, Costs>> = {
   'point read': costs({ reads: 1, gets: 1, getRounds: 1 }),
   'point read, cold': costs({ reads: 1, gets: 1, getRounds: 1 }),
@@ -278,7 +278,7 @@ const COSTS: Readonly<Record<string, Costs>> = {
   'create from a stash of 3 chunks': costs({ reads: 3, views: 2, commits: 1 }),
   'create from a stash of 2,000 chunks': costs({ reads: 5, views: 2, commits: 1 }),
   'overwrite with a schema': costs({ reads: 3, views: 2, commits: 1 }),
-  'PATCH of a row over HTTP': costs({ reads: 1, commits: 1 }), // As an update: its head is read once.
+  'PATCH of a row over HTTP': costs({ reads: 1, commits: 1 }), // like an update: its head is read once
   [`${UPDATES_AT_ONCE} updates at once`]: costs({ reads: 1, commits: 1 }),
 }
 

@@ -1,5 +1,5 @@
-// Goal: the compiler knows rows of a defined schema, and refuses what the store would refuse. The checks are in the
-// compilation of this file: every line below an expected error must have one.
+// Goal: the compiler knows the rows of a defined schema, and rejects what the store would refuse. Compiling this file
+// is the check: every line below an expected error must have one.
 import { expect, expectTypeOf, test } from 'vitest'
 import {
   defineSchema,
@@ -219,7 +219,7 @@ test('the changes of a table of a schema have its rows', async () => {
     break
   }
   for await (const { qty } of table.at(made.version).scan()) {
-    expectTypeOf(qty).toEqualTypeOf<unknown>() // Its columns may have been others.
+    expectTypeOf(qty).toEqualTypeOf<unknown>() // Its columns may have been different.
   }
   expect(total).toBe(4)
 })

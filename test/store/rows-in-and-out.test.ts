@@ -1,4 +1,4 @@
-// Goal: rows come in as streams of text of any length, and go out as text that comes in again as the same rows.
+// Goal: rows are accepted as text streams of any length, and are returned as text that gives the same rows again.
 import vm from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -53,7 +53,7 @@ async function tableOf(store: Store, rows: RowsInput, schema?: object): Promise<
   return team.table(tableId)
 }
 
-/** Of 2 KB each, so that few of them are a piece. */
+/** Rows of 2 KB each, so that a piece has few of them. */
 const longRows = (count: number) =>
   Array.from({ length: count }, (_, n) => ({ n, s: String(n).padEnd(2_000, 'x') }))
 
@@ -161,7 +161,7 @@ describe('rows as a stream of text', () => {
     const table = await tableOf(store, { csv: long() })
 
     expect((await table.info()).rowCount).toBe(12_000)
-    expect(stored).toBeGreaterThan(0) // Of 12 MB, some were stored before the last came.
+    expect(stored).toBeGreaterThan(0) // Of 12 MB, some were stored before the last arrived.
   })
 
   test.each([
@@ -185,7 +185,7 @@ describe('rows as a stream of text', () => {
   test.each(['json', 'ndjson'] as const)(
     'of %s tell the character of a mistake as a whole text does, behind the first run too',
     async (form) => {
-      // More rows than a run has, and characters of two, three and four bytes.
+      // More rows than a run has, with characters of two, three and four bytes.
       const rows = new Array<string>(140_000).fill('{"n":"é€😀"}')
       rows[139_000] = '{"n" "é"}'
       const text = form === 'json' ? `[${rows.join(' , ')}]` : rows.join('\r\n')
@@ -283,7 +283,7 @@ describe('rows behind one that does not fit', () => {
   const COUNT = 200_000
   const schema = { columns: [{ id: 'n', type: 'number' }] } as const
 
-  /** Rows or lines of which the second does not fit, and how many were read. */
+  /** Rows or lines, the second of which does not fit, and the number of those read. */
   function source(cell: unknown) {
     const read = { count: 0, isEnded: false }
     function* rows(): Generator<object> {
@@ -416,7 +416,7 @@ describe('rows that go out as text', () => {
         const table = await tableOf(store, rows, TYPES)
         const expected = await rowsOf(table)
         const csv = table.toCSV()
-        const ndjson = { ndjson: table.toNDJSON(), allowEmpty: true } // Of no rows it is no bytes.
+        const ndjson = { ndjson: table.toNDJSON(), allowEmpty: true } // Without rows it has no bytes.
         expect(await rowsOf(await tableOf(store, { csv }, TYPES))).toEqual(expected)
         expect(await rowsOf(await tableOf(store, ndjson, TYPES))).toEqual(expected)
         for (const { id } of await store.team('t').tableNames())

@@ -1,4 +1,4 @@
-// Goal: a limit of a team holds for all processes that share a store, about: they do not each allow it.
+// Goal: a team's limit applies approximately to all processes together that share a store, not to each.
 import { expect, test } from 'vitest'
 import { isStoreError, type Store, type StoreOptions } from '../../src/index.js'
 import { EngineWorld, MINUTE_MS } from './engine-world.js'
@@ -6,12 +6,12 @@ import { EngineWorld, MINUTE_MS } from './engine-world.js'
 const PROCESSES = 4
 const MAX = 24
 
-/** Longer than a count is used at least. */
+/** Longer than a count is used. */
 const TURN_MS = 11_000
 
 type Limit = Readonly<{
   options: StoreOptions
-  /** Adds one. */
+  /** Adds one item. */
   add: (store: Store, n: number) => Promise<unknown>
 }>
 
@@ -36,7 +36,7 @@ const LIMITS: Readonly<Record<string, Limit>> = {
   },
 }
 
-/** @returns Whether it was added, and not refused by a limit. */
+/** @returns whether it was added; false: a limit refused it */
 async function isAdded(adding: Promise<unknown>): Promise<boolean> {
   try {
     await adding

@@ -1,4 +1,4 @@
-// Small chunks that come at the same time share an object: what one of them does leaves the others as they are.
+// Small chunks that arrive at the same time share an object: an operation on one leaves the others unchanged.
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { toHex } from '../../src/base/bytes.js'
@@ -65,7 +65,7 @@ class HeldCommits {
   #open: () => void = () => undefined
   #gate: Promise<void> | undefined
 
-  /** Those of the chunks of a stash that begins with them. */
+  /** Holds commits of the chunks of stashes whose names begin with `stash`. */
   holdFor(stash: string): void {
     this.#late = stash
     this.#gate = new Promise((resolve) => {
@@ -151,7 +151,7 @@ function rowsOf(name: string, chunk: number): { name: string; chunk: number; n: 
 
 const NUMBERS = Array.from({ length: CHUNKS }, (_, chunk) => chunk)
 
-/** Puts that come while one is under way: that one has an object to itself, the others share the next. */
+/** Puts that arrive while another is under way: that one has an object to itself, the others share the next. */
 async function together(held: HeldObjects, puts: readonly (() => Promise<unknown>)[]) {
   held.hold()
   const running = puts.map((put) => put())
@@ -407,7 +407,7 @@ describe('damage in a shared object', () => {
     await putAll(world, 'a')
     const { tableId, rowIds } = await team.createTable({ name: 'x', rows: team.stash('a') })
     await team.stash('a').delete()
-    await maintainTwice(world) // So that only the table names them.
+    await maintainTwice(world) // so that only the table names them
     const extents = await extentSegments(world)
     const damaged = extents.findIndex(({ shared }) => (shared?.offset ?? 0) > 0)
     const { shared } = extents[damaged] ?? {}

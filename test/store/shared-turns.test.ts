@@ -1,5 +1,5 @@
-// Goal: on a store that several processes share, a change that read before its turn never undoes what others did since,
-// and changes that are committed together have each its own effect.
+// Goal: on a shared store, a change that read before its turn never undoes what others did since. Changes that are
+// committed together each have their effect.
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { memoryObjects, openLevelKv, openStore, type Table } from '../../src/index.js'
@@ -16,7 +16,7 @@ const SCHEMA = {
 const ROWS = Array.from({ length: 2_000 }, () => ({ x: 0, y: 0 }))
 const CHANGES = 40
 
-/** A process of its own: it has nothing in memory, so that a text is always read from its object. */
+/** A separate process: it has nothing in memory, so that a text is always read from its object. */
 class Process {
   readonly hooks = new Hooks()
   readonly counter = new Counter()

@@ -22,7 +22,7 @@ async function keysOf({ kv }: FileStore) {
   return record === null ? [] : decodeSigningKeys(record)
 }
 
-/** The rule of FORMAT.md, section 7, with Node's own functions. */
+/** The rule of FORMAT.md, section 7, with Node's functions. */
 function signatureOf(secret: Uint8Array, texts: readonly string[]): string {
   const parts = texts.flatMap((text) => {
     const length = Buffer.alloc(4)

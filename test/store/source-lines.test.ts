@@ -1,5 +1,5 @@
-// Goal: what is refused of rows that were written anew is told with its line in the source, or with none: never another.
-// Method: generated files with lines in front of the header, comments, blank lines and line breaks in quotes, and one bad
+// Goal: an error in rows that were rewritten names their line in the source, or no line: never another one.
+// Method: generated files with lines before the header, comments, blank lines and quoted line breaks, and one bad
 // record at a known line, through each way in.
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -33,7 +33,7 @@ afterAll(() => store.close())
 
 const SAID = { skipLines: 2, comment: '#', blankLines: 'skip', nulls: ['-'] } as const
 
-/** The lines of a file, each with how many lines of text it is, and whether it is a row. */
+/** The elements of a file, each with its number of text lines, and whether it is a row. */
 const LINES = [
   ['1,x', 1, true],
   ['-,"x\ny"', 2, true],

@@ -1,4 +1,4 @@
-// Many clients that put chunks again, as after a broken import: each is stored, and none is stopped by the others.
+// Many clients that put chunks again, as after a broken import: each chunk is stored, and no client blocks another.
 
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -8,7 +8,7 @@ import type { KvStore } from '../../src/ports.js'
 const CHUNKS = 8
 const PUTS_OF_CHUNK = 5
 
-/** A store, and the number of its commits that were refused. */
+/** A store, and the number of its refused commits. */
 async function openCounted() {
   const database = new MemoryLevel<Uint8Array, Uint8Array>()
   const kv = await openLevelKv(database)
@@ -45,7 +45,7 @@ describe('chunks that many clients put again at once', () => {
     const put = (serial: number, round: number) => stash.put(serial, [{ serial, round }])
     const serials = Array.from({ length: CHUNKS }, (_, serial) => serial)
     await Promise.all(serials.map((serial) => put(serial, 0)))
-    refusals.count = 0 // The first puts of a stash make its head, and refuse each other.
+    refusals.count = 0 // The first puts of a stash create its head, and refuse each other.
 
     const rounds = Array.from({ length: PUTS_OF_CHUNK }, (_, at) => at + 1)
     await Promise.all(rounds.flatMap((round) => serials.map((serial) => put(serial, round))))

@@ -1,4 +1,4 @@
-// Ports that count the steps of a store, and tell of each before it is made.
+// Ports that count the steps of a store, and report each before it is made.
 import { MemoryLevel } from 'memory-level'
 import { memoryObjects, openLevelKv } from '../../src/index.js'
 import type { KvPartition, KvStore, KvView, ObjectStore } from '../../src/ports.js'
@@ -6,7 +6,7 @@ import type { KvPartition, KvStore, KvView, ObjectStore } from '../../src/ports.
 /** The steps of a store: queries and commits of records, and reads and writes of objects. */
 export class Steps {
   count = 0
-  /** Those that change something. */
+  /** Steps that change something. */
   writes = 0
   /** Called before each step. */
   onStep: () => void = () => undefined

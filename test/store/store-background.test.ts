@@ -55,7 +55,7 @@ async function usedKv(): Promise<KvStore> {
   return kv
 }
 
-/** The garbage collections of which a store notes that they have ended. */
+/** The garbage collections that a store records as ended. */
 class RunsNoted extends Hooks {
   readonly duties: string[] = []
 
@@ -68,7 +68,7 @@ class RunsNoted extends Hooks {
   }
 }
 
-/** Opens a store and closes it, but not its records. @returns the garbage collections that ended in between. */
+/** Opens a store and closes it, but not its records. @returns the garbage collections that ended meanwhile */
 async function runsAtOpen(kv: KvStore, options: StoreOptions): Promise<string[]> {
   const noted = new RunsNoted()
   const ports = { kv: hookedKv(kv, noted, false), objects: memoryObjects() }
@@ -135,7 +135,7 @@ test('a garbage collection that fails is repeated at the next opening', async ()
   )
 })
 
-/** A store with a team, one record of which garbage collection cannot read. */
+/** A store with a team, one of whose records garbage collection cannot read. */
 async function damagedKv(): Promise<KvStore> {
   const kv = await usedKv()
   const damaged = [idempotencyRecordKey(null, 'key'), Uint8Array.of(1)] as const
@@ -184,7 +184,7 @@ test('without a function, the first failure of each task is a warning of the pro
   const before = partition.mock.calls.length
   await vi.advanceTimersByTimeAsync(3_000)
   await until(() => partition.mock.calls.length > before)
-  await store.close() // Waits for garbage collection.
+  await store.close() // It waits for garbage collection.
 
   expect(emitWarning.mock.calls).toEqual([
     [

@@ -1,5 +1,5 @@
-// Goal: a table can be looked at, named anew and deleted, and a deleted one is gone at once for all but scans under way,
-// leaves nothing behind, and never comes back.
+// Goal: a table can be inspected, renamed and deleted. A deleted table is gone at once, except for scans under way,
+// leaves nothing behind, and never returns.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { KEY_SPACE } from '../../src/format/keys.js'
 import {
@@ -72,7 +72,7 @@ describe('what a table is', () => {
     expect(added).toMatchObject({ rowCount: 3, version: 2, createdAt: NOW, updatedAt: NOW + 1_000 })
     expect(added.bytes).toBeGreaterThan(before.bytes)
 
-    at.now -= 5_000 // A clock that was set back does not make a change older than the one before it.
+    at.now -= 5_000 // A clock that was set back does not make a change older than the previous one.
     await table.overwrite({ rows: [] })
     expect(await table.info()).toMatchObject({ rowCount: 0, updatedAt: NOW + 1_000, bytes: 0 })
   })
@@ -443,7 +443,7 @@ describe('a team of which all is deleted', () => {
     await partition.commit({ puts: copies })
     expect(value.length).toBeGreaterThan(18_000)
     let passes = 0
-    // A pass begins with the jobs; garbage collection at its end looks at them last.
+    // A pass begins with the jobs, and ends with garbage collection, which reads them last.
     const scanned = async (): Promise<void> => {
       passes += 0.5
       hooks.beforeScanOf(KEY_SPACE.job, scanned)
@@ -498,7 +498,7 @@ describe('a table whose columns change', () => {
         code: 'COLUMN_ID_NOT_FOUND',
       })
       await table.updateRow(ids[2] ?? '', { n: 22 })
-      await store.maintain() // Compactions, too.
+      await store.maintain() // compactions, too
 
       await table.alter({ schema: { columns: [X, N, S] } })
       const after = plain.map((row) => (row.n === 2 ? { n: 22 } : row))

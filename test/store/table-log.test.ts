@@ -1,4 +1,4 @@
-// Goal: each commit that changes a table has one entry in the log of the table, which is kept as long as FORMAT.md says.
+// Goal: each commit that changes a table has one entry in its log, which is kept as long as FORMAT.md says.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { fromHex, toHex } from '../../src/base/bytes.js'
 import { loggedChange } from '../../src/engine/changes/record-log.js'
@@ -196,7 +196,7 @@ describe('the entry of a version', () => {
 })
 
 describe('a log is kept', () => {
-  /** Entries of a table that are there without the changes. */
+  /** Entries of a table that exist without their changes. */
   async function withEntries(opened: Opened, entries: readonly Partial<LogEntry>[]) {
     const { team, partition, clock } = opened
     const { tableId } = await team.createTable({ name: 't', rows: [{ n: 1 }] })
@@ -315,7 +315,7 @@ test('receipts of earlier versions are read until their table is deleted', async
   const table = team.table(tableId)
   const [[key] = []] = await all(partition, keys.KEY_SPACE.log)
   const of = keys.tableOfKey(key ?? new Uint8Array(25))
-  // As an earlier version made it: a list of one receipt, and no entry.
+  // A record of an earlier version: a list of one receipt, and no entry.
   const list = fromHex(`01${'00'.repeat(7)}01${'00'.repeat(8)}00000100`) ?? new Uint8Array()
   const receipt = goldenBytes('receipt-merge')
   await partition.commit({

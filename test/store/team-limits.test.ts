@@ -1,5 +1,5 @@
-// Goal: each limit of a team refuses one more, changes nothing then, is the same after a restart and after a garbage
-// collection, and leaves other teams alone.
+// Goal: each limit of a team refuses one item more, changes nothing then, is the same after a restart and after a
+// garbage collection, and does not affect other teams.
 import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -24,7 +24,7 @@ const exceeded = (limit: string) => ({
   message: expect.stringContaining(limit),
 })
 
-/** A store in a directory that is opened again by `reopen`. */
+/** A store in a directory; `reopen` opens it again. */
 async function openAgain(options: StoreOptions) {
   const folder = await mkdtemp(join(tmpdir(), 'rowstash-limits-'))
   let now = Date.now()
@@ -81,7 +81,7 @@ describe('tables', () => {
     const refusal = exceeded('(tableNamesBytesMax)')
     await expect(create('c'.repeat(101))).rejects.toMatchObject(refusal)
     await expect(team().table(tableId).rename('b'.repeat(601))).rejects.toMatchObject(refusal)
-    expect((await create('c'.repeat(10))).version).toBe(1) // No longer than the share of a table.
+    expect((await create('c'.repeat(10))).version).toBe(1) // no longer than the share of a table
     expect((await create('c'.repeat(101), 'second')).version).toBe(1)
     expect((await team().table(tableId).rename('d')).version).toBe(2)
     await create('c'.repeat(500))
@@ -293,7 +293,7 @@ test('a holder leaves as much room for idempotency keys as it takes, also after 
     await expect(keep('one', 5)).rejects.toMatchObject(
       exceeded('4 idempotency keys, as many as it leaves free of 8 (idempotencyKeysMax)'),
     )
-    await keep('one', 1) // A repeat.
+    await keep('one', 1) // a repeat
   }
   await keep('two', 1)
   await keep('two', 2)

@@ -1,4 +1,4 @@
-// Tables that are opened with a schema: the check of their columns, and rows that a validator reads first.
+// Tables opened with a schema: the check of their columns, and rows that pass a validator first.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { defineSchema, openMemory, type StandardSchema, type Team } from '../../src/index.js'
 
@@ -164,7 +164,7 @@ describe('a table with a schema', () => {
   })
 })
 
-/** A validator of objects with a name; it trims the name, and counts what it is asked. */
+/** A validator of objects with a name: it trims the name, and counts its calls. */
 function named(isAsync: boolean) {
   const asked: unknown[] = []
   const validate: StandardSchema<{ name: string; qty?: number }>['~standard']['validate'] = (

@@ -1,4 +1,5 @@
-// Goal: who can put or open uploads takes neither the places nor the space of others, however little they complete.
+// Goal: a client that puts files or opens uploads takes neither places nor space from others, however little it
+// completes.
 import { describe, expect, test } from 'vitest'
 import { TransferLimit } from '../../src/engine/limits/transfer-limit.js'
 import {
@@ -20,7 +21,7 @@ async function turns(count: number): Promise<void> {
 }
 
 describe('bodies that are read at one time', () => {
-  /** Transfers that are held until they are let go; says which have begun. */
+  /** Transfers that are held until they are released, with a list of those that have begun. */
   function holding(max: number) {
     const transfers = new TransferLimit(max)
     const begun: string[] = []

@@ -1,4 +1,4 @@
-// The state machine of uploads: created → received → completed, and all that may go wrong on the way.
+// The state machine of uploads: created → received → completed, and everything that can go wrong between.
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -102,7 +102,7 @@ describe('an upload', () => {
     const complete = (id: string, about?: { appId?: string }) =>
       codeOf(team.files.completeUpload(id, about))
 
-    // The alias of the other team, and what follows it in the ID of this one: no ID that was given out.
+    // The other team's alias, followed by the rest of this team's ID: no ID that was given out.
     const mixed = Buffer.concat([
       Buffer.from(other.slice(4), 'base64url').subarray(0, 8),
       Buffer.from(uploadId.slice(4), 'base64url').subarray(8),
@@ -339,7 +339,7 @@ describe('at the same time', () => {
         const value = pieces.shift()
         if (value !== undefined) return { value, done: false }
         reached.open()
-        return new Promise(() => {}) // As a client does that sends no more.
+        return new Promise(() => {}) // a client that sends nothing more
       },
       async return() {
         isReturned = true
@@ -486,7 +486,7 @@ async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise((done) => setImmediate(done))
 }
 
-/** Runs the steps at once, each of its own pace, and says what is wrong with what came out. */
+/** Runs the steps at once, each at its own pace. @returns what is wrong with the outcome */
 async function race(
   { team, store, read, listed }: FileStore,
   steps: readonly { kind: string; startTurns: number; pieceTurns: number }[],
@@ -583,7 +583,7 @@ describe('limits', () => {
     expect(codes.filter((code) => code === 'FILE_TOO_LARGE')).toHaveLength(8 - done)
     expect(done).toBeLessThanOrEqual(3)
     expect(await listed()).toHaveLength(done)
-    for (const { target } of tickets) await codeOf(put(target, ['123'])) // One after the other: all that fit.
+    for (const { target } of tickets) await codeOf(put(target, ['123'])) // One after another: as many as fit.
     expect(await listed()).toHaveLength(3)
     const create = (contentLength: number) =>
       codeOf(team.files.createUpload({ ...ABOUT, contentLength }))
@@ -636,7 +636,7 @@ describe('limits', () => {
   })
 })
 
-/** An object store that signs: what a client puts at its URLs arrives as an object. */
+/** An object store that signs: what a client puts at its URLs becomes an object. */
 function signingObjects(objects: ObjectStore) {
   const signed = new Map<string, Readonly<{ id: string; terms: PresignTerms }>>()
   const signing: ObjectStore = {

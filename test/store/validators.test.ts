@@ -1,4 +1,4 @@
-// Goal: validators of the libraries that the documents name read the rows of a table, in the types as at run time.
+// Goal: validators of the libraries that the documents name read the rows of a table, both in types and at run time.
 import { type } from 'arktype'
 import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Records that are whole, with a right checksum, and contradict each other: verify says what and where.
+// Records that are complete, with valid checksums, but contradict each other: verify says what is wrong and where.
 import { describe, expect, test } from 'vitest'
 import { type Bytes, concatBytes } from '../../src/base/bytes.js'
 import {
@@ -30,7 +30,7 @@ const OBJECT = 'e'.repeat(32)
 
 type Damage = (opened: Opened) => Promise<void>
 
-/** The first record of a space, as what `change` makes of it. */
+/** Replaces the first record of a space by the result of `change`. */
 function changed(
   space: keyof typeof keys.KEY_SPACE,
   change: (bytes: Bytes, key: Bytes) => Bytes,
@@ -47,7 +47,7 @@ function head(change: (head: records.TableHead) => records.TableHead): Damage {
   )
 }
 
-/** The first entry of the first extent page whose segment is, or is not, that of a compaction. */
+/** The first entry of the first extent page whose segment was, or was not, compacted. */
 function entry(compacted: boolean, change: (entry: ExtentEntry) => ExtentEntry): Damage {
   return async ({ acme }) => {
     for (const [key, bytes] of await all(acme, keys.KEY_SPACE.extentPage)) {
@@ -72,7 +72,7 @@ async function putRow({ acme }: Opened, slot: number, record: Bytes): Promise<vo
 const row = (fields: Partial<records.RowRecord>): Bytes =>
   records.encodeRowRecord({ version: 1, schemaNumber: 0, text: '"n":1', ...fields })
 
-/** Another segment in the place of one. */
+/** Replaces a segment. */
 function segment(compacted: boolean, build: (rowCount: number) => Promise<BuiltSegment>): Damage {
   return async (opened) => {
     const rows = await rowCountOf(opened.acme, compacted)
@@ -94,7 +94,7 @@ async function rowCountOf(acme: KvPartition, compacted: boolean): Promise<number
   return found?.rowCount ?? 0
 }
 
-/** Rows of `"a":1`, but the first one. */
+/** Rows of `"a":1`, except for the first one. */
 function plain(first: string, columns = [summary('a', ['1'])]) {
   return (rowCount: number): Promise<BuiltSegment> => {
     const builder = new SegmentBuilder(OBJECT, 64, 'none')
@@ -119,7 +119,7 @@ function summary(id: string, tokens: readonly string[]): ColumnSummary {
   return made
 }
 
-/** The forward object, with as many runs as it had. */
+/** A forward object with as many runs as before. */
 function forward(extent: number): Damage {
   return async ({ acme, objects }) => {
     const heads = await all(acme, keys.KEY_SPACE.tableHead)

@@ -25,7 +25,7 @@ const HOUR_MS = 3_600_000
 
 type Opened = Readonly<{ store: Store; acme: KvPartition; table: TableKey; clock: TestClock }>
 
-/** A table of version 9 with each kind of change. */
+/** A table of version 9, with each kind of change. */
 async function openWithHistory(): Promise<Opened> {
   const clock = testClock()
   const kv = await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())
@@ -82,7 +82,7 @@ function change(version: number, edit: (record: ChangeRecord) => Partial<ChangeR
   }
 }
 
-/** @param record - In the place of the first row before the change of a version; null: the row goes. */
+/** @param record - Replaces the first row before the change of a version; null: the row is removed. */
 function rowBefore(version: number, record: Bytes | null): Damage {
   return async ({ acme }) => {
     const rows = await all(acme, KEY_SPACE.rowBefore)
@@ -220,7 +220,7 @@ function withHead(says: string): string {
   return `${says}; the table has version ${HEAD_VERSION}`
 }
 
-/** Findings, without objects that a merge has put others in the place of. */
+/** Findings, except objects that a merge has replaced. */
 async function damageOf(store: Store, full: boolean): Promise<readonly VerifyFinding[]> {
   const { findings } = await store.verify({ full })
   return findings.filter(({ kind }) => kind !== 'orphan-object')

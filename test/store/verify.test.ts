@@ -1,4 +1,4 @@
-// Goal: verify finds the damage in a store that was damaged on purpose, and nothing in one that was not.
+// Goal: verify finds the damage of a store that was damaged on purpose, and finds nothing in an undamaged one.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -111,7 +111,7 @@ test('rows that are changed and compacted while they are looked at are no findin
     for (let runs = 0; runs < 3; runs++) await store.maintain()
   }
   await change()
-  // The first read counts the rows. The second one is of a segment that a compaction replaces, and a garbage collection
+  // The first read counts the rows. The second one reads a segment that a compaction replaces and a garbage collection
   // deletes.
   meanwhile.push(undefined, change)
 
@@ -212,7 +212,7 @@ describe('damage of objects', () => {
 describe('damage of records', () => {
   test('every flipped bit of a value or a key is found by a full verify, and named', async () => {
     const { objects, database } = await openRich()
-    /** With nothing in memory of what was there before the damage. */
+    /** With nothing in memory from before the damage. */
     const isFine = async (): Promise<boolean> => {
       try {
         const store = await openStore({ ...RICH_SIZES, kv: await openLevelKv(database), objects })
@@ -233,7 +233,7 @@ describe('damage of records', () => {
       const ofValue = await isFine()
       await database.put(key, value)
       badKey[index % key.length] = (badKey[index % key.length] ?? 0) ^ 0x40
-      if ((await database.get(badKey)) !== undefined) continue // It would take the place of another.
+      if ((await database.get(badKey)) !== undefined) continue // It would replace another record.
       await database.batch([
         { type: 'del', key },
         { type: 'put', key: badKey, value },
@@ -281,7 +281,7 @@ describe('damage of records', () => {
       await acme.commit({ puts: [[key, value]] })
     }
 
-    // An update that is gone leaves no trace in other records: the checks of the database files find it.
+    // A lost update leaves no trace in other records: the checks of the database files find it.
     expect([...new Set(found)].sort()).toEqual([
       'row: record-missing',
       'tombstone: row-count',

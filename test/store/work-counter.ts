@@ -1,5 +1,5 @@
-// Counts the work of our own code, without a clock: how often the runtime entered each block of `src/`, a turn of a loop
-// being one. What the runtime does itself is not counted, such as regular expressions and conversions of numbers.
+// Counts the work of our code, without a clock: how often the runtime entered each block of `src/`, where a turn of a
+// loop counts once. Work inside the runtime is not counted, such as regular expressions and conversions of numbers.
 import { Session } from 'node:inspector'
 
 const SOURCE = /\/src\//
@@ -20,7 +20,7 @@ export class WorkCounter {
     this.#post('Profiler.startPreciseCoverage', { callCount: true, detailed: true })
   }
 
-  /** The blocks that were entered since the last call. */
+  /** The number of blocks entered since the last call. */
   take(): number {
     const { result } = this.#post('Profiler.takePreciseCoverage') as Coverage
     let entered = 0
@@ -31,7 +31,7 @@ export class WorkCounter {
     return entered
   }
 
-  /** The work of a call, and what it gave or threw. */
+  /** The work of a call, and its result or failure. */
   async of<T>(call: () => T | Promise<T>): Promise<Readonly<{ work: number; outcome: unknown }>> {
     this.take()
     let outcome: unknown
@@ -51,7 +51,7 @@ export class WorkCounter {
   #post(method: string, parameters: object = {}): unknown {
     let answer: unknown
     let failed: Error | null = null
-    // The session is that of this thread, so the answer comes at once.
+    // The session belongs to this thread, so the answer comes at once.
     this.#session.post(method, parameters, (failure: Error | null, result?: unknown) => {
       failed = failure
       answer = result

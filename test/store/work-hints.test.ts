@@ -1,5 +1,5 @@
-// Goal: where several processes share a store, background work goes where commits say that there is some: a run without
-// work reads nothing of any team, every kind of work is found soon, and nothing but time is lost with a hint.
+// Goal: where several processes share a store, background work goes where commits hint at it. A run without work reads
+// nothing of any team, every kind of work is found soon, and a lost hint costs only time.
 import { describe, expect, test } from 'vitest'
 import { decodeExtentPage } from '../../src/format/extent-page.js'
 import { KEY_SPACE } from '../../src/format/keys.js'
@@ -25,7 +25,9 @@ const BACKGROUND: StoreOptions = {
   },
 }
 
-/** Notes are written, and runs of all duties have come, also those that found an end a moment too early. */
+/**
+ * Long enough that notes were written, and that all duties have run, also after an end that came slightly too early.
+ */
 const SOON_MS = 4 * MINUTE_MS
 
 async function tableOf(store: Store, rows: object[] = [{ n: 1 }, { n: 2 }]): Promise<Table> {
@@ -48,7 +50,7 @@ async function openRecompressed(options: StoreOptions = {}): Promise<[EngineWorl
   const engine = await world.open(withBackground(options))
   await tableOf(engine.store)
   await world.pass(SOON_MS)
-  expect(await world.keys(T, KEY_SPACE.workHint)).toHaveLength(3) // The last scans of the duties.
+  expect(await world.keys(T, KEY_SPACE.workHint)).toHaveLength(3) // the last scans of the duties
   return [world, engine]
 }
 
@@ -100,15 +102,15 @@ describe('a run of duties without work', () => {
 
 type Work = Readonly<{
   options?: StoreOptions
-  /** Makes work. */
+  /** Creates work. */
   make: (store: Store, world: EngineWorld) => Promise<unknown>
-  /** The key space of the records that the work is about. */
+  /** The key space of the records that need the work. */
   space: number
   /** When the work is due. */
   after?: number
-  /** How late it may be found. */
+  /** How late the work may be found. */
   late?: number
-  /** How many of the records are left. */
+  /** How many of the records remain. */
   left?: number
 }>
 
@@ -130,7 +132,7 @@ const WORK: Readonly<Record<string, Work>> = {
       await table.updateRow(await idOf(table), { s: 'text' }, { onSchemaError: 'updateSchema' })
     },
     space: KEY_SPACE.schema,
-    left: 2, // That of each table.
+    left: 2, // one for each table
   },
   'a schema that an add has replaced': {
     make: async (store) => {
@@ -223,11 +225,11 @@ const WORK: Readonly<Record<string, Work>> = {
       for (let i = 0; i < 2; i++) await table.addRows(rows)
     },
     space: KEY_SPACE.row,
-    left: 602, // The open extents.
+    left: 602, // the open extents
   },
 }
 
-/** Row records of an open extent stay: those of `openSettled` and of `make`. */
+/** Row records of an open extent remain: those of `openSettled` and of `make`. */
 describe('work is found by its hint', () => {
   test.each(Object.entries(WORK))(
     '%s',
@@ -256,7 +258,7 @@ describe('work is found by its hint', () => {
     await table.updateRow(await idOf(table), { n: 7 })
     await world.pass(2 * SOON_MS)
 
-    expect(await world.listed()).toHaveLength(2) // A segment of each table.
+    expect(await world.listed()).toHaveLength(2) // a segment of each table
     expect(await world.keys('', KEY_SPACE.dueTeam)).toEqual([])
   })
 
@@ -293,7 +295,7 @@ describe('of records over a segment', () => {
     }
     await world.pass(SOON_MS)
 
-    expect(seen).toEqual([701]) // Fewer than `compactionRecordsMin`.
+    expect(seen).toEqual([701]) // fewer than `compactionRecordsMin`
     expect(await countOf(world, KEY_SPACE.row)).toBe(0)
     expect(hints).toBeGreaterThan(0)
     expect(hints).toBeLessThan(100)
@@ -318,7 +320,7 @@ describe('a hint', () => {
     await stash.delete()
     await world.pass(SOON_MS)
     await store.close()
-    await world.open(settling) // To it, the segment is as old as this opening.
+    await world.open(settling) // For it, the segment is as old as this opening.
     await world.pass(30 * MINUTE_MS)
 
     const pages = await all(world.kv.partition(T), KEY_SPACE.extentPage)
@@ -457,8 +459,8 @@ describe('a store', () => {
     await overwriteOnce(store)
     await store.close()
     expect(await countOf(world, KEY_SPACE.workHint)).toBe(1)
-    expect(await world.keys('', KEY_SPACE.dueTeam)).toHaveLength(2) // With that of objects.
-    await clear(world, '', KEY_SPACE.incarnation, () => true) // As if another process had ended it.
+    expect(await world.keys('', KEY_SPACE.dueTeam)).toHaveLength(2) // one for the team, one for objects
+    await clear(world, '', KEY_SPACE.incarnation, () => true) // as if another process had ended it
     const again = await world.open({}, false)
     await again.store.maintain()
 

@@ -7,7 +7,7 @@ import { type BuiltSegment, SegmentBuilder } from '../../src/format/segment-writ
 import type { ObjectId } from '../../src/objects/objects.js'
 import type { ColumnSummary } from '../../src/schema/column-summary.js'
 
-/** A segment of these rows. */
+/** Builds a segment of these rows. */
 export function buildSegment(
   object: ObjectId,
   rowTexts: readonly string[],

@@ -1,4 +1,4 @@
-// The command line program as it is shipped: built into a folder of its own, then run as processes.
+// The command line program as it is shipped: built into a separate folder, then run as processes.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -11,17 +11,17 @@ import { ROOT } from './project.js'
 
 const run = promisify(execFile)
 
-/** Below node_modules, so that the packages are found, and nothing else looks there. */
+/** Below node_modules, so that packages are found, and nothing else looks there. */
 const CACHE = join(ROOT, 'node_modules', '.cache')
 
 export type BuiltCli = Readonly<{ path: string }>
 
-/** Where the program of a run of vitest is, by the ID of its main process. `teardown` removes it. */
+/** The folder of the program for a run of vitest, by the ID of its main process. `teardown` removes it. */
 function folderOf(runId: string): string {
   return join(CACHE, `rowstash-cli-${runId}`)
 }
 
-/** Builds the program, unless another file of this run of vitest has: then waits for that build. */
+/** Builds the program, or waits for the build of another file of this run of vitest. */
 export async function buildCli(): Promise<BuiltCli> {
   const folder = folderOf(process.env['ROWSTASH_TEST_RUN'] ?? String(process.pid))
   const built = { path: join(folder, 'cli.js') }
@@ -45,14 +45,14 @@ async function tsup(folder: string): Promise<void> {
   })
 }
 
-/** Called by vitest in its main process when all tests have ended. */
+/** vitest calls this in its main process when all tests have ended. */
 export async function teardown(): Promise<void> {
   await rm(folderOf(String(process.pid)), { recursive: true, force: true })
 }
 
 export type Ended = Readonly<{ code: number | null; stdout: string; stderr: string }>
 
-/** The variables of a process, in full but for PATH. */
+/** All variables of a process, except for PATH. */
 export type Environment = Readonly<Record<string, string>>
 
 function environmentOf(given: Environment): NodeJS.ProcessEnv {
@@ -80,14 +80,14 @@ export async function runCli(
 
 export type Serving = Readonly<{
   child: ChildProcess
-  /** The output until it was ready. */
+  /** The output until the server was ready. */
   lines: readonly string[]
   url: string
-  /** Asks it to end; gives its exit code. */
+  /** Asks it to end. @returns its exit code */
   stop(): Promise<number | null>
 }>
 
-/** Starts a server, and waits until it listens. Whoever starts it stops it. */
+/** Starts a server, and waits until it listens. The caller stops it. */
 export async function serveCli(
   path: string,
   args: readonly string[],

@@ -1,4 +1,4 @@
-// What a test file of commands on PostgreSQL needs: the built command line, a server and a folder, until its end.
+// The setup of a test file for commands on PostgreSQL: the built command line, a server and a folder, until its end.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

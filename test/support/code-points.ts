@@ -1,5 +1,5 @@
-// Any code point but surrogates, to be given as `unit` to `fc.string`. The unit 'binary' of fast-check means the same,
-// but takes a second to build in each thread.
+// Any code point except surrogates, as the `unit` of `fc.string`. fast-check's unit 'binary' means the same, but takes
+// a second to build in each thread.
 import fc from 'fast-check'
 
 const SURROGATES = { first: 0xd800, count: 0x800 } as const
@@ -13,7 +13,7 @@ function withoutGap(index: number): number {
   return index < SURROGATES.first ? index : index + SURROGATES.count
 }
 
-/** For shrinking. @throws for what is no code point. */
+/** For shrinking. @throws unless the text is a code point */
 function indexOf(text: unknown): number {
   const code = typeof text === 'string' ? text.codePointAt(0) : undefined
   if (code === undefined || text !== String.fromCodePoint(code)) throw new Error('No code point')

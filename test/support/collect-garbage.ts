@@ -3,5 +3,5 @@ import { runInNewContext } from 'node:vm'
 
 setFlagsFromString('--expose-gc')
 
-/** Collects what nobody refers to any more, at once: the runtime waits for as long as it likes. */
+/** Collects garbage at once; the runtime alone may wait arbitrarily long. */
 export const collectGarbage: () => void = runInNewContext('gc')

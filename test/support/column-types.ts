@@ -25,7 +25,7 @@ const content = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom('\ud800', 'a\udc00b') },
 )
 
-/** A lone surrogate as it is and as an escape. */
+/** A lone surrogate, raw or escaped. */
 const stringToken = fc.oneof(
   content.map((text) => JSON.stringify(text)),
   content.map((text) => JSON.stringify(text).replace(/\\ud([89a-f])/g, '\\uD$1')),
@@ -45,7 +45,7 @@ const element = fc.oneof(
   { weight: 1, arbitrary: badElement },
 )
 
-/** Arrays of one sort of element are what an array column is made of. */
+/** Array columns accept arrays of one kind of element. */
 const arrayToken = fc
   .oneof(
     fc.array(element, { maxLength: 4 }),
@@ -57,14 +57,14 @@ const arrayToken = fc
   )
   .map((tokens) => `[${tokens.join(',')}]`)
 
-/** A JSON token of a cell, of any shape, `null` too. */
+/** A JSON token of a cell, of any shape, including `null`. */
 export const jsonToken: fc.Arbitrary<string> = fc.oneof(
   { weight: 8, arbitrary: goodScalar },
   { weight: 4, arbitrary: arrayToken },
   { weight: 1, arbitrary: fc.constantFrom('null', '""', '{}', '{"a":[1]}', '1e400', '-1e999') },
 )
 
-/** A field of CSV or TSV that is not empty. */
+/** A nonempty field of CSV or TSV. */
 export const csvField: fc.Arbitrary<string> = fc
   .oneof(
     { weight: 4, arbitrary: content },

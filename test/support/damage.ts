@@ -1,4 +1,4 @@
-// What a full verification finds damaged; what is only left over is none.
+// The damage that a full verification finds, without findings of unused data.
 import type { Store, VerifyFinding } from '../../src/index.js'
 
 export async function damageOf(store: Store): Promise<readonly VerifyFinding[]> {

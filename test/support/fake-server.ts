@@ -1,4 +1,4 @@
-// A server that answers as a test wants, and remembers what it was asked.
+// A server that gives the answers of a test, and records its requests.
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -17,7 +17,7 @@ export type Asked = Readonly<{
 
 export type FakeServer = Readonly<{ url: string; asked: Asked[] }>
 
-/** The answer; undefined: break the connection. */
+/** The answer; undefined: breaks the connection. */
 export type Answer = Readonly<{
   status: number
   headers?: Readonly<Record<string, string>>

@@ -4,9 +4,9 @@ import { runs } from './runs.js'
 import { randomTestSeed } from './seed-record.js'
 
 /**
- * How a property runs: so often, and again as the seed and the path say that a failure has printed,
- * given as ROWSTASH_SEED and ROWSTASH_PATH. The seed is noted before the first run, and a run that hangs ends it.
- * @param ofRung - The seed of a rung, which has noted it; `count` is of its `sizeOf`.
+ * Options of a property: its number of runs, and the seed and path of a failure to repeat (ROWSTASH_SEED,
+ * ROWSTASH_PATH). The seed is recorded before the first run, and a run that hangs ends the property.
+ * @param ofRung - The seed of a rung, which has recorded it; `count` is of its `sizeOf`.
  */
 export function runOptions(count: number, ofRung?: number): Parameters<unknown> {
   const seed = ofRung ?? randomTestSeed()
@@ -19,14 +19,14 @@ export function runOptions(count: number, ofRung?: number): Parameters<unknown> 
   }
 }
 
-/** ROWSTASH_RUNS_SCALE, unless `sizeOf` has made the size smaller by it. */
+/** ROWSTASH_RUNS_SCALE, unless `sizeOf` has already applied it. */
 function runsOfRung(size: number): number {
   const scale = Number(process.env['ROWSTASH_RUNS_SCALE'] ?? 1)
   const isScaled = scale < 1 && process.env['ROWSTASH_RUNS'] === undefined
   return isScaled ? size : Math.max(1, Math.ceil(size * scale))
 }
 
-/** Which commands of a run run again: a failure prints their `replayPath`, given as ROWSTASH_REPLAY. */
+/** The commands to run again: the `replayPath` that a failure prints, in ROWSTASH_REPLAY. */
 export function replayOptions(): { replayPath?: string } {
   const replayPath = process.env['ROWSTASH_REPLAY']
   return replayPath === undefined ? {} : { replayPath }

@@ -1,25 +1,25 @@
-// Ends a run of a random test that hangs, with an error that says which run it was, instead of with the time limit of
-// its test, which is long and says nothing.
+// Ends a run of a random test that hangs, with an error that names the run. The time limit of a test is long, and its
+// error names nothing.
 import { performance } from 'node:perf_hooks'
 import type { Plugin } from 'fast-check'
 import fc from 'fast-check'
 
-/** A run of a property that waits for longer hangs. Runs take milliseconds; the machine may do other work. */
+/** A run of a property that waits longer hangs. Runs take milliseconds, but the machine may be busy. */
 const HANG_SECONDS = 60
 
-/** A run that works for so many times as long hangs, too. A process that gets little of a processor works slowly. */
+/** A run that works this many times as long hangs, too. A process that gets little CPU time works slowly. */
 const WORK_FACTOR = 10
 
-/** A second in which the event loop was busy for more than this share is one of work. */
+/** A second in which the event loop was busy for more than this share counts as work. */
 const WORK_SHARE = 0.2
 
-/** Those of the system: tests replace the timers. */
+/** The system's timers: tests replace the global ones. */
 const { setInterval: startInterval, clearInterval: endInterval } = globalThis
 
-/** Ends the wait for what hangs. One timer for all runs, so that a quick one pays for none. */
+/** Ends the wait for a run that hangs. All runs share one timer, so that quick runs cost nothing. */
 export class HangWatch {
   readonly #seconds: number
-  /** Seconds, counted by a timer, which stands still with a process that is stopped. */
+  /** Seconds, counted by a timer, which stops with a paused process. */
   #passed = 0
   #give: () => void = () => undefined
   #loop = performance.eventLoopUtilization()
@@ -34,7 +34,7 @@ export class HangWatch {
     this.#seconds = seconds
   }
 
-  /** @param hangs - The error of work that takes too long. */
+  /** @param hangs - Makes the error for work that takes too long. */
   race<T>(work: Promise<T>, hangs: () => Error): Promise<T> {
     this.#passed = 0
     const hang = new Promise<never>((_, reject) => {
@@ -49,9 +49,9 @@ export class HangWatch {
 }
 
 /**
- * Watches the runs of an asynchronous property. A run that hangs ends the property at once, without shrinking: every
- * smaller case could hang as long. The error shows the values of the run; of commands only those that have begun, the
- * last of which is the one that is waited for.
+ * Watches the runs of an asynchronous property. A run that hangs ends the property at once, without shrinking, because
+ * every smaller case could hang as long. The error shows the values of the run. Of its commands it shows only those
+ * begun, the last of which is still running.
  */
 export function endHangs(seed: number, seconds = HANG_SECONDS): Plugin<unknown> {
   return () => {

@@ -1,11 +1,11 @@
-// Runs of rows of a source, as `rowstash import` reads them of a file.
+// Runs of rows of a source, as `rowstash import` reads them from a file.
 import type { Dialect } from '../../adapters/base/intake.js'
 import type { SourceFormat } from '../../adapters/base/records.js'
 import { chunkOf, openFileText, type RowRun } from '../../adapters/cli/import/import-source.js'
 
 type How = Readonly<{ dialect?: Dialect; detects?: boolean; allowEmpty?: boolean }>
 
-/** @param how - Default: nothing is said, and nothing detected. */
+/** @param how - Default: no options, and no detection. */
 export async function* cutRuns(
   source: AsyncIterable<Uint8Array>,
   format: SourceFormat,

@@ -1,5 +1,5 @@
-// A strict validator of JSON Schema 2020-12, for the keywords that the OpenAPI document uses. It knows no other
-// keyword: a schema with one is an error, so that nothing is skipped.
+// A strict validator of JSON Schema 2020-12, for the keywords that the OpenAPI document uses. Any other keyword is an
+// error, so that nothing is skipped.
 
 export type Schema = Readonly<Record<string, unknown>>
 
@@ -10,7 +10,7 @@ type Check = (value: unknown, argument: unknown, at: Place) => readonly string[]
 
 type Place = Readonly<{ schema: Schema; path: string; resolve: Resolve }>
 
-/** The checks of each schema: answers are compared with the same few schemas many thousand times. */
+/** The checks of each schema: answers are compared with the same few schemas many thousands of times. */
 const checksOfSchemas = new WeakMap<Schema, readonly BoundCheck[]>()
 
 type BoundCheck = Readonly<{ keyword: string; check: Check | undefined; argument: unknown }>
@@ -42,7 +42,7 @@ export function problemsOf(
   return found
 }
 
-/** Keywords of a schema and of those within it that this validator does not know. */
+/** Keywords that this validator does not know, in a schema or within it. */
 export function unknownKeywords(schema: Schema): readonly string[] {
   return Object.entries(schema).flatMap(([keyword, argument]) => {
     if (isAnnotation(keyword)) return []

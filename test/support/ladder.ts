@@ -1,4 +1,4 @@
-// The test ladder: suites that run in two sizes, each from one seed, and say in one line what they did.
+// The test ladder: suites that run in two sizes, each from one seed, and report in one line.
 import { appendFileSync } from 'node:fs'
 import type { PairCounts } from './pairs.js'
 import { readText } from './project.js'
@@ -9,12 +9,12 @@ export type Tier = 'push' | 'deep'
 
 export const tier: Tier = process.env['ROWSTASH_TIER'] === 'deep' ? 'deep' : 'push'
 
-/** A scale leaves a rung at least so many runs, if it has as many. */
+/** A scale leaves a rung at least this many runs, if it has as many. */
 const SCALED_RUNS_MIN = 10
 
 /**
- * How many runs: as ROWSTASH_RUNS says, else as the tier does. ROWSTASH_RUNS_SCALE below 1 makes a push smaller: the
- * first runs of the same seed.
+ * The number of runs: ROWSTASH_RUNS, or by the tier. ROWSTASH_RUNS_SCALE below 1 reduces a push to the first runs of
+ * the same seed.
  */
 export function sizeOf(sizes: Readonly<Record<Tier, number>>): number {
   const size = fixedSizeOf(sizes)
@@ -23,16 +23,16 @@ export function sizeOf(sizes: Readonly<Record<Tier, number>>): number {
   return isScaled ? Math.max(Math.ceil(size * scale), Math.min(size, SCALED_RUNS_MIN)) : size
 }
 
-/** As `sizeOf`, for a size that no scale fits: a distance, or the size of one piece of work. */
+/** A size that no scale changes: a distance, or the size of one piece of work. */
 export function fixedSizeOf(sizes: Readonly<Record<Tier, number>>): number {
   const given = Number(process.env['ROWSTASH_RUNS'] ?? 'none')
   return Number.isSafeInteger(given) && given > 0 ? given : sizes[tier]
 }
 
-/** A push is judged by what it changes: with the same choices each time. Deep runs look for what is new. */
+/** A push tests a change, so it always makes the same choices. Deep runs search for new failures. */
 const PUSH_SEED = 1
 
-/** The seed of this run: ROWSTASH_SEED, else by the tier. A suite derives all its choices from it. */
+/** The seed of this run: ROWSTASH_SEED, or by the tier. A suite derives all its choices from it. */
 export function suiteSeed(): number {
   const given = Number(process.env['ROWSTASH_SEED'] ?? 'none')
   const chosen = tier === 'push' ? PUSH_SEED : Math.floor(Math.random() * 2 ** 31)
@@ -41,18 +41,18 @@ export function suiteSeed(): number {
   return seed
 }
 
-/** Runs of a suite that failed once. */
+/** Runs of a suite that once failed. */
 export type RecordedSeed = Readonly<{ seed: number; runs: number }>
 
 const SEEDS_FILE = 'test/seeds.txt'
 
-/** The seeds that a suite runs first: its lines of the file; none when ROWSTASH_SEED asks for one seed. */
+/** The seeds that a suite runs first: its lines of the file; none if ROWSTASH_SEED requests one seed. */
 export function recordedSeeds(suiteId: string): readonly RecordedSeed[] {
   if (process.env['ROWSTASH_SEED'] !== undefined) return []
   return parseSeeds(readText(SEEDS_FILE)).get(suiteId) ?? []
 }
 
-/** Lines are `suite seed runs # what it found`; runs may be left out for 1. @throws {Error} for any other line. */
+/** Lines are `suite seed runs # what it found`; `runs` may be omitted for 1. @throws {Error} for any other line */
 export function parseSeeds(text: string): ReadonlyMap<string, readonly RecordedSeed[]> {
   const seeds = new Map<string, RecordedSeed[]>()
   for (const line of text.split('\n')) {
@@ -72,13 +72,13 @@ export type SuiteReport = Readonly<{
   runs: number
   seconds: number
   violations: number
-  /** The runs that fail alone; without it all runs of the seed. */
+  /** The runs that fail alone. Default: all runs of the seed. */
   failing?: RecordedSeed | undefined
   /** What was under way at the same time, and how often. */
   pairs?: PairCounts
 }>
 
-/** The command that runs a failure again. */
+/** The command that repeats a failure. */
 export function repeatCommand({ suite, seed, failing }: SuiteReport): string {
   const runs = failing?.runs ?? process.env['ROWSTASH_RUNS']
   const variables = [`ROWSTASH_SEED=${failing?.seed ?? seed}`]
@@ -92,7 +92,7 @@ function idOf(suite: string): string {
   return /^\w+/.exec(suite)?.[0] ?? suite
 }
 
-/** Prints the line of a suite, and adds it to the file ROWSTASH_REPORT, if there is one. */
+/** Prints the line of a suite, and adds it to the file ROWSTASH_REPORT, if that is set. */
 export function report(done: SuiteReport): void {
   const { suite, seed, runs, seconds, violations, pairs, failing = { seed, runs } } = done
   const took = `${seconds.toFixed(1)} s`
@@ -105,7 +105,7 @@ export function report(done: SuiteReport): void {
   append({ suite, seed, runs, seconds, violations, ...(pairs && { pairs }) })
 }
 
-/** Says that a suite did not run, and why: what this machine lacks for it. */
+/** Reports that a suite did not run, and what this machine lacks for it. */
 export function reportSkip(suite: string, reason: string): void {
   console.log(`${suite}: skipped, ${reason}`)
   append({ suite, skipped: reason })

@@ -1,8 +1,8 @@
-// Says at the end of `npm test` what it did not run, and which command runs it.
+// Reports at the end of `npm test` what it did not run, and which command does.
 import process from 'node:process'
 import type { Reporter, TestModule } from 'vitest/node'
 
-/** A line for each file with tests that this machine or this version of Node skips. */
+/** One line for each file with tests that this machine or this version of Node skips. */
 function skippedLines(modules: readonly TestModule[]): string[] {
   return modules.flatMap((module) => {
     const [first, ...more] = module.children.allTests('skipped')

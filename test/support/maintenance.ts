@@ -1,10 +1,10 @@
-// Options of background work that come from several places.
+// Combines maintenance options from several sources.
 import { NO_MAINTENANCE } from '../../src/engine/arguments/resolve-options.js'
 import type { MaintenanceOptions, StoreOptions } from '../../src/engine/types/store-options.js'
 
 export { NO_MAINTENANCE as QUIET }
 
-/** The members of all parts; those of later ones win. */
+/** The members of all parts. Later parts override earlier ones. */
 export function joinedMaintenance(
   ...parts: readonly StoreOptions['maintenance'][]
 ): MaintenanceOptions {

@@ -3,13 +3,13 @@ import type { HighWaterFile, HighWaterPlace } from '../../src/kv/high-water.js'
 
 export const STORE = utf8('name-of-16-bytes')
 
-/** A high-water file in memory, whose writes can be counted and made to fail. */
+/** A high-water file in memory. Its writes are counted and can be made to fail. */
 export class MemoryHighWater implements HighWaterFile {
   bytes: Bytes | null = null
   replacements = 0
   probes = 0
   failure: unknown
-  /** The failure that the file answers with. */
+  /** The failure of every operation, if set. */
   trouble: unknown
 
   readonly place: HighWaterPlace = { file: this, store: STORE }
@@ -39,6 +39,6 @@ export class MemoryHighWater implements HighWaterFile {
   }
 
   async close(): Promise<void> {
-    // It holds nothing open.
+    // It holds no resources.
   }
 }

@@ -1,6 +1,6 @@
-// What a merge by key must give, as CONTRACT.md, section 6, says it: found by comparing each row with each.
+// The result of a merge by key according to CONTRACT.md, section 6, found by comparing each row with each.
 
-/** Cells by the IDs of their columns; an empty cell is not there. */
+/** Cells by column ID. Empty cells are absent. */
 type Cells<Value> = ReadonlyMap<string, Value>
 
 export type MergeRules<Value> = Readonly<{
@@ -15,26 +15,26 @@ export type MergeRules<Value> = Readonly<{
 export type MergeFate<Value> =
   | 'stays'
   | 'removed'
-  /** The index of the row with its key in the input, and the cells that change; null: a cell becomes empty. */
+  /** The index of the input row with the same key, and the changed cells; null: a cell becomes empty. */
   | Readonly<{ partner: number; changes: ReadonlyMap<string, Value | null> }>
 
 export type Merged<Value> = Readonly<{
-  /** What becomes of each row. */
+  /** The outcome for each row. */
   fates: readonly MergeFate<Value>[]
-  /** Indexes of rows of the input that are added. */
+  /** Indexes of input rows that are added. */
   added: readonly number[]
   counts: Readonly<{ added: number; changed: number; unchanged: number; removed: number }>
 }>
 
-/** The options of a merge by what `mode` is called over HTTP. */
+/** The options of a merge, by the value of `mode` over HTTP. */
 export const MERGE_MODES = {
   upsert: { missing: 'keep', unnamed: 'keep' },
   replace: { missing: 'delete', unnamed: 'empty' },
 } as const
 
 /**
- * @param before - null: a row that is gone.
- * @returns null: a key is that of two rows of the input, or of two rows of the table and one of the input.
+ * @param before - null: a deleted row.
+ * @returns null: a key occurs in two rows of the input, or in two rows of the table and one of the input
  */
 export function mergeOf<Value>(
   before: readonly (Cells<Value> | null)[],

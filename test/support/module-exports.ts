@@ -3,13 +3,13 @@ import ts from 'typescript'
 
 export type ModuleExport = Readonly<{
   name: string
-  /** What stands behind the name, wherever it is declared. */
+  /** The declared symbol, wherever its declaration is. */
   target: ts.Symbol
-  /** Whether it is exported as a type only, as in `export type { TestClock }`: at run time it is not there. */
+  /** Whether it is only exported as a type, as in `export type { TestClock }`: then it does not exist at run time. */
   isTypeOnly: boolean
 }>
 
-/** @param path - Absolute, of a file of the program. */
+/** @param path - The absolute path of a file of the program. */
 export function exportsOf(program: ts.Program, path: string): readonly ModuleExport[] {
   const checker = program.getTypeChecker()
   const source = program.getSourceFile(path)
@@ -21,7 +21,7 @@ export function exportsOf(program: ts.Program, path: string): readonly ModuleExp
   })
 }
 
-/** The symbol itself, or what an import or a re-export stands for. */
+/** The symbol itself, or the target of an import or re-export. */
 export function targetOf(checker: ts.TypeChecker, symbol: ts.Symbol): ts.Symbol {
   const isAlias = (symbol.flags & ts.SymbolFlags.Alias) !== 0
   return isAlias ? checker.getAliasedSymbol(symbol) : symbol

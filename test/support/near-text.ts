@@ -1,9 +1,9 @@
-// Random texts that are close to valid ones: most bugs of a rule sit one edit away from its border.
+// Random texts close to valid ones: most bugs of a rule show one edit away from its boundary.
 import fc from 'fast-check'
 
 const EDITS_MAX = 3
 
-/** One of the samples with up to three edits, or a text made of the alphabet alone. */
+/** A sample with up to three edits, or a text made only of the alphabet. */
 export function nearText(samples: readonly string[], alphabet: string): fc.Arbitrary<string> {
   const chars = [...alphabet]
   const unit = fc.constantFrom(...chars)

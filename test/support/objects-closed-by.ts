@@ -1,6 +1,6 @@
 import type { ObjectStore } from '../../src/objects/objects.js'
 
-/** The same objects, with a close of their own. */
+/** The same objects, with another `close`. */
 export function objectsClosedBy(objects: ObjectStore, close: () => Promise<void>): ObjectStore {
   const presignPut = objects.presignPut?.bind(objects)
   return {

@@ -1,11 +1,11 @@
-// Compares answers with the OpenAPI document, and counts which of its answers were seen.
+// Compares answers with the OpenAPI document, and records which of its answers occurred.
 import { problemsOf, type Schema } from './json-schema.js'
 import { OpenApi, type OperationAt, type ResponseAt } from './openapi.js'
 
 /** A request and its answer. */
 export type Exchange = Readonly<{
   method: string
-  /** Path and query as they were sent, without the base URL. */
+  /** Path and query as sent, without the base URL. */
   path: string
   status: number
   /** A header of the answer by its name in lower case. */
@@ -16,7 +16,7 @@ export type Exchange = Readonly<{
   request?: Readonly<{ headers: ReadonlyMap<string, string>; text?: string | undefined }>
 }>
 
-/** Headers of connections and of every answer of a server, which the document leaves out. */
+/** Headers of connections, and headers that servers add to every answer. The document omits them. */
 const UNDESCRIBED: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
@@ -29,10 +29,10 @@ const UNDESCRIBED: ReadonlySet<string> = new Set([
 
 type ValidBody = Readonly<{ type: string; text: string }>
 
-/** The last valid bodies of a schema. More than one, as several requests may be on their way. */
+/** Most valid bodies remembered per schema. More than one, because several requests may be under way. */
 const VALID_BODIES_MAX = 4
 
-/** An answer of a contract is compared twice with the same schema: as it is given, and as it came over HTTP. */
+/** An answer is compared twice with the same schema: as the contract returns it, and as HTTP delivers it. */
 const validBodies = new WeakMap<Schema, ValidBody[]>()
 
 function isKnownValid(schema: Schema, type: string, text: string): boolean {
@@ -51,7 +51,7 @@ export class OpenApiProof {
   readonly openApi = new OpenApi()
   readonly #seen = new Set<string>()
 
-  /** Compares an answer with the document. @returns What is wrong with it. */
+  /** Compares an answer with the document. @returns the differences */
   check(exchange: Exchange): readonly string[] {
     const { method, status } = exchange
     const [path = ''] = exchange.path.split('?')
@@ -62,7 +62,7 @@ export class OpenApiProof {
       ['', found !== undefined && operation === undefined ? found.otherMethods : undefined],
       [operation?.id ?? '', operation?.responses.get(String(status))],
       ['', method === 'OPTIONS' ? this.openApi.corsPreflight : undefined],
-      // The key is judged before the method.
+      // The key is checked before the method.
       ['', operation === undefined ? this.openApi.unknownPath : undefined],
       ['', operation === undefined ? this.openApi.refusedClient : undefined],
       ['', this.openApi.serverRefusal],
@@ -84,7 +84,7 @@ export class OpenApiProof {
     )
   }
 
-  /** The statements of the document that were never seen. */
+  /** The statements of the document that never occurred. */
   get unseen(): readonly string[] {
     return [...this.#all()].filter((name) => !this.#seen.has(name))
   }
@@ -128,14 +128,14 @@ export class OpenApiProof {
     return problems
   }
 
-  /** A request that succeeded must be one of the document. */
+  /** The document must have every successful request. */
   #requestProblems({ path, status, request }: Exchange, operation: OperationAt): readonly string[] {
     if (status >= 400) return []
     const query = new URLSearchParams(path.split('?')[1] ?? '')
     const parameters = operation.parameters.flatMap(({ name, in: place, schema }) => {
       const values =
         place === 'query'
-          ? query.getAll(schema['type'] === 'object' ? ([...query.keys()][0] ?? '') : name) // Its members are parameters.
+          ? query.getAll(schema['type'] === 'object' ? ([...query.keys()][0] ?? '') : name) // Members are parameters.
           : [request?.headers.get(name.toLowerCase())].filter((value) => value !== undefined)
       if (place === 'path' || values.length === 0) return []
       this.#seen.add(`${operation.id} takes ${name}`)
@@ -182,7 +182,7 @@ export class OpenApiProof {
     return new Set([...names, ...shared.flatMap((response) => this.#namesOf('', response, 'GET'))])
   }
 
-  /** The names under which a response is counted: one for each type of error. */
+  /** The names by which a response is counted: one per error type. */
   #namesOf(id: string, response: ResponseAt, method: string): readonly string[] {
     if (response.status === 'default') {
       const errors = this.#errorsOf(this.openApi.serverRefusal)
@@ -226,7 +226,7 @@ function parse(type: string, text: string): unknown {
   return type === 'application/json' ? JSON.parse(text.replace(/^\ufeff/, '')) : text
 }
 
-/** A query or header value, as its schema means it. */
+/** A query or header value, converted according to its schema. */
 function argumentOf(values: readonly string[], { type }: Schema): unknown {
   if (type === 'array') return values.flatMap((value) => value.split(','))
   const [value = ''] = values

@@ -1,12 +1,12 @@
 // Compares every answer of every contract that a test creates with the OpenAPI document. vitest.config.ts runs this
-// before each file; a test whose contract gives another answer fails.
+// before each file. A test fails if its contract gives an answer that the document lacks.
 import { afterEach, expect, vi } from 'vitest'
 import type { Contract } from '../../src/index.js'
 import type { ContractRequest, ContractResponse } from '../../src/ports.js'
 import type { OpenApiProof } from './openapi-proof.js'
 import { noteAnswers, takeAnswers } from './undescribed-answers.js'
 
-/** Larger bodies are passed on without being kept: some tests measure memory. */
+/** Larger bodies pass without being kept: some tests measure memory. */
 const KEPT_BYTES_MAX = 1024 * 1024
 
 type Body = ContractResponse['body']
@@ -47,7 +47,7 @@ function exchangeOf(request: ContractRequest, response: ContractResponse, text?:
   return { method, path: target, status, headers: new Map(Object.entries(headers)), text }
 }
 
-/** @param onEnd - Given the whole body; undefined if it is too large, or was not read to its end. */
+/** @param onEnd - Called with the whole body; undefined: it is too large, or was not read to its end. */
 function watchedBody(body: Body, onEnd: (text: string | undefined) => void): Body {
   if (body === null || typeof body === 'string') {
     onEnd(body ?? '')

@@ -1,4 +1,4 @@
-// The OpenAPI document, as the tests use it: its operations by request, with all references followed.
+// The OpenAPI document for tests: operations by request, with all references resolved.
 import DOCUMENT from '../../src/contract/openapi/openapi.json' with { type: 'json' }
 import { record, type Schema } from './json-schema.js'
 
@@ -6,7 +6,7 @@ export type ResponseAt = Readonly<{
   status: string
   /** Schemas of headers that every such answer has, by name in lower case. */
   headers: ReadonlyMap<string, Schema>
-  /** Those of headers that only some have. */
+  /** Schemas of headers that only some of these answers have. */
   optionalHeaders: ReadonlyMap<string, Schema>
   /** Schemas by media type; empty: no body. */
   content: ReadonlyMap<string, Schema>
@@ -42,15 +42,15 @@ export class OpenApi {
   readonly document: Schema
   readonly paths: readonly PathAt[]
   readonly unknownPath: ResponseAt
-  /** To a client whose keys were refused too often, whatever its path is. */
+  /** The answer to a client whose keys were refused too often, on any path. */
   readonly refusedClient: ResponseAt
   readonly serverRefusal: ResponseAt
   readonly corsPreflight: ResponseAt
-  /** The headers that any answer may have beside those of its operation. */
+  /** Headers that any answer may have besides those of its operation. */
   readonly corsHeaders: ReadonlyMap<string, Schema>
   readonly #resolved = new Map<string, Schema>()
 
-  /** @param document - By default one for all proofs, so that they know each other's schemas. */
+  /** @param document - By default one document for all proofs, so that they share the cache of its schemas. */
   constructor(document: unknown = DOCUMENT) {
     this.document = record(document)
     this.paths = Object.entries(record(this.document['paths'])).map(([path, item]) =>
@@ -70,7 +70,7 @@ export class OpenApi {
     return this.paths.flatMap(({ operations }) => [...operations.values()])
   }
 
-  /** Follows a reference. @throws {Error} if it leads nowhere */
+  /** Resolves a reference. @throws {Error} if its target is missing */
   readonly resolve = (ref: string): Schema => {
     const known = this.#resolved.get(ref)
     if (known !== undefined) return known
@@ -85,8 +85,8 @@ export class OpenApi {
   }
 
   /**
-   * The path item of a request. Of several the first that has the method: `import` in `/tables/import` is the ID of a
-   * table for every method but POST.
+   * The path item of a request. If several match, the first with the method: `import` in `/tables/import` is the ID of
+   * a table for every method but POST.
    * @param path - Without a query.
    */
   pathOf(path: string, method: string): PathAt | undefined {
@@ -169,7 +169,7 @@ export class OpenApi {
   }
 }
 
-/** One trailing slash is accepted. The name of a file may be left out, and all below /uploads/ is an upload ID. */
+/** One trailing slash is accepted. A file's name may be omitted, and everything below /uploads/ is an upload ID. */
 function patternOf(path: string): RegExp {
   if (path === '/uploads/{uploadID}') return /^\/uploads\/.+$/
   const source = path

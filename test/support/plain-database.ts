@@ -1,4 +1,4 @@
-// A database as IndexedDB is one: without snapshots, and each read takes a turn or two.
+// A database like IndexedDB: it has no snapshots, and each read takes a turn or two.
 import { MemoryLevel } from 'memory-level'
 import type { LevelDatabase } from '../../src/kv/level-database.js'
 

@@ -1,4 +1,4 @@
-// A connection of somebody else than a store, for tests that look into its tables or change them.
+// A connection outside the store, for tests that inspect or change its tables.
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
 

@@ -1,5 +1,5 @@
-// PostgreSQL as it is run for real: a primary, a synchronous standby that takes its place, and PgBouncer before them.
-// The programs are those that the environment names, as `node test/postgres-debian.mjs` does.
+// PostgreSQL as in production: a primary, a synchronous standby that can replace it, and PgBouncer before them. The
+// environment names the programs, as `node test/postgres-debian.mjs` does.
 import { execFile } from 'node:child_process'
 import { appendFile, chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -13,14 +13,14 @@ import { launch, makeFolder, type ServerProgram, unprivileged } from './server-p
 const BOUNCER_PORT = 6_432
 const REPLICATION_MS_MAX = 60_000
 
-/** What both servers are run with; that of synchronous standbys is changed while they run. */
+/** Settings of both servers. Those of synchronous standbys are changed while they run. */
 const SETTINGS = [
   'listen_addresses=',
   'max_connections=200',
   'shared_buffers=64MB',
   'log_min_messages=log',
   'log_checkpoints=off',
-  'wal_retrieve_retry_interval=100ms', // A standby that has lost its primary is promoted after it; 5 s by default.
+  'wal_retrieve_retry_interval=100ms', // How soon a standby that lost its primary can be promoted; 5 s by default.
 ]
 
 export type PostgresPrograms = Readonly<{
@@ -36,7 +36,7 @@ export function findPrograms(): PostgresPrograms | string {
   return 'the environment names no PostgreSQL; run it with node test/postgres-debian.mjs'
 }
 
-/** One server, which is a primary or follows one. */
+/** One server: a primary, or a standby. */
 export class PostgresNode {
   readonly url: string
   readonly socket: string
@@ -64,14 +64,14 @@ export class PostgresNode {
     return node
   }
 
-  /** Starts it as the primary of a new cluster. */
+  /** Starts the server as the primary of a new cluster. */
   async lead(): Promise<void> {
     await makeFolder(this.#data)
     await initialize(this.#bin, this.#data)
     await this.#start()
   }
 
-  /** Starts it with a copy of a primary, which waits for it with each commit from then on. */
+  /** Starts the server on a copy of a primary, whose commits wait for it from then on. */
   async follow(primary: PostgresNode): Promise<void> {
     await removeFolder(this.#data)
     await makeFolder(this.#data)
@@ -80,7 +80,7 @@ export class PostgresNode {
     const args = ['-D', this.#data, '-d', source, '-R', '-X', 'stream', '-c', 'fast', '--no-sync']
     const options = { ...unprivileged(), env: { LC_ALL: 'C' }, cwd: this.#data }
     await promisify(execFile)(join(this.#bin, 'pg_basebackup'), args, options)
-    // When it is promoted, it has no standby of its own yet. The last line of the file counts.
+    // When it is promoted, it has no standby yet. The last line of the file applies.
     await appendFile(join(this.#data, 'postgresql.auto.conf'), "synchronous_standby_names = ''\n")
     await this.#start()
     await primary.query("alter system set synchronous_standby_names = '*'")
@@ -92,11 +92,11 @@ export class PostgresNode {
     await this.query('select pg_promote(true, 60)')
   }
 
-  /** Kills all its processes, as a machine that fails does. */
+  /** Kills all its processes, like a failing machine. */
   async kill(): Promise<void> {
     const { pid = 0, ended } = this.#server ?? {}
     if (pid === 0) return
-    process.kill(pid, 'SIGSTOP') // So that it starts no more.
+    process.kill(pid, 'SIGSTOP') // so that it starts no more processes
     const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')
     for (const id of [...children.trim().split(' ').map(Number), pid]) killOne(id)
     await ended
@@ -135,7 +135,7 @@ export class PostgresNode {
   }
 }
 
-/** Processes that were killed may still end. */
+/** Killed processes may still be ending. */
 function removeFolder(path: string): Promise<void> {
   return rm(path, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
 }
@@ -144,7 +144,7 @@ function killOne(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It has ended by itself.
+    // It has already ended.
   }
 }
 
@@ -158,7 +158,10 @@ export type PostgresCluster = Readonly<{
   stop(): Promise<void>
 }>
 
-/** @param isDurable - Whether commits are on the disk when they are answered; else only a kill of processes is survived. */
+/**
+ * @param isDurable - Whether an acknowledged commit is on disk. Otherwise the cluster survives only the end of
+ * processes.
+ */
 export async function startCluster(
   { bin, pgBouncer }: PostgresPrograms,
   { isDurable = false } = {},

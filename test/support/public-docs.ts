@@ -1,34 +1,34 @@
-// What the docstrings of the package say of options, of failures and by examples, so that a test can find what they omit.
-// It reads sources as well as the published declarations.
+// What the package's docstrings say about options and failures, and their examples, so that a test finds omissions.
+// Reads both the sources and the published declarations.
 import ts from 'typescript'
 import { exportsOf, targetOf } from './module-exports.js'
 
-/** A function or a method that users call. Overloads are one. */
+/** A function or method for users. Its overloads count as one. */
 type Callable = Readonly<{
   entry: string
   /** `openStore`, `Table.addRows`. */
   name: string
   /** The docstrings of its declarations, with their tags. */
   text: string
-  /** Whether it returns what may fail later: a promise, an iterator, a stream. */
+  /** Whether its result may fail later: a promise, an iterator, a stream. */
   isAsync: boolean
-  /** The docstring of the type that it belongs to; empty for a function. */
+  /** The docstring of its type; empty for a function. */
   typeText: string
 }>
 
-/** A member that a caller may leave out of an argument. */
+/** A member of an argument that callers may omit. */
 type Option = Readonly<{
   entry: string
-  /** `AddOptions.receipt`; of an object in the list of parameters, `Files.fromUrl.fileName`. */
+  /** `AddOptions.receipt`; for an object in the parameter list, `Files.fromUrl.fileName`. */
   name: string
-  /** Its docstring; of one in a line with others, that of the type or the function. */
+  /** Its docstring; for a member on a line with others, the docstring of the type or function. */
   text: string
-  /** Whether it has a docstring of its own. */
+  /** Whether it has its own docstring. */
   isDescribed: boolean
   isNumber: boolean
 }>
 
-/** What is exported as a value. */
+/** An exported value. */
 type Value = Readonly<{
   entry: string
   name: string
@@ -40,14 +40,17 @@ export type PublicDocs = Readonly<{
   callables: readonly Callable[]
   options: readonly Option[]
   values: readonly Value[]
-  /** Names of all exported types and values, of the types that they take, and of all their members. */
+  /** Names of all exported types and values, of the types that they use, and of all their members. */
   known: ReadonlySet<string>
 }>
 
 const RETURNS_LATER =
   /\b(?:Promise|Awaitable|AsyncIterable\w*|DisposableIterator|ExportedRows|ReadableStream)\b/
 
-/** What the entries export; each name once, at the first entry that has it. `paths` are absolute, by entry. */
+/**
+ * The exports of the entries. Each name appears once, at the first entry that exports it. `paths` are absolute, by
+ * entry.
+ */
 export function publicDocs(
   program: ts.Program,
   paths: Readonly<Record<string, string>>,
@@ -72,7 +75,7 @@ export function publicDocs(
     })
   }
 
-  /** Adds the optional members that a type of an argument has. */
+  /** Adds the optional members of an argument's type. */
   const visitType = (
     entry: string,
     owner: string,
@@ -169,7 +172,7 @@ function valueKind(node: ts.Declaration): Value['kind'] | undefined {
   return ts.isVariableDeclaration(node) ? 'value' : undefined
 }
 
-/** The methods of a type. Those of a class that implements an interface are described there. */
+/** The methods of a type. A class that implements an interface is described there. */
 function methodsOf(node: ts.Declaration): ts.SignatureDeclaration[] {
   if (!ts.isInterfaceDeclaration(node) && !ts.isClassDeclaration(node)) return []
   const isImplementation = node.heritageClauses?.some(
@@ -184,7 +187,7 @@ function isNamedMethod(node: ts.Node): node is ts.MethodSignature | ts.MethodDec
   return ts.isIdentifier(node.name)
 }
 
-/** The text of a docstring with its tags, without the stars. */
+/** The text of a docstring and its tags, without the stars. */
 function docOf(node: ts.Node): string {
   const holder = ts.isVariableDeclaration(node) ? node.parent.parent : node
   return ts
@@ -195,11 +198,11 @@ function docOf(node: ts.Node): string {
     .trim()
 }
 
-/** Types that are conditions, texts of rows or parts of results: what is absent there is no option with a default. */
+/** Types of conditions, texts of rows or parts of results: an absent member is no option with a default. */
 const NO_OPTIONS =
   /^(?:AnsweredRequest|RowInput|Where\w*|Equality|Order|TextPart|Emptiness|ArrayTest|StandardSchema|StandardResult|StandardIssue|Column|PieceStart)\b/
 
-/** What options leave out: a default, or of a number its range, or its unit where the name has one. */
+/** What options omit: the default; for a number, the range, or the unit unless the name has one. */
 export function silentOptions({ options, known }: PublicDocs): string[] {
   return options.flatMap((option) => {
     if (NO_OPTIONS.test(option.name)) return []
@@ -212,7 +215,8 @@ function optionLacks(
   { name, text, isDescribed, isNumber }: Option,
   known: ReadonlySet<string>,
 ): string[] {
-  // Within a docstring of its own, a sentence that refers to another name; the rest of a sentence may do so by the way.
+  // In its own docstring, only a whole sentence that refers to another name counts. Elsewhere a part of a sentence
+  // suffices.
   const isOther = isDescribed ? /(?:^|\. )(?:As|See)(?: in| of)? `/.test(text) : true
   if (isOther && refersToKnown(text, known)) return []
   const lacks: string[] = []
@@ -225,13 +229,13 @@ function optionLacks(
   return lacks
 }
 
-/** Whether a docstring says that it is that of another name, which there is. */
+/** Whether a docstring refers to another name that exists. */
 function refersToKnown(text: string, known: ReadonlySet<string>): boolean {
   const [, name] = /\b(?:[Aa]s(?: in| of| those of)?|[Ss]ee) `([\w.]+)`/.exec(text) ?? []
   return name?.split('.').every((part) => known.has(part)) ?? false
 }
 
-/** Calls that may fail and whose docstrings, or those of their types, name neither a code nor another call. */
+/** Calls that may fail, but neither their docstrings nor their types' name a code or another call. */
 export function silentFailures({ callables, known }: PublicDocs): string[] {
   return callables
     .filter((call) => call.isAsync && !namesFailures(call, known))

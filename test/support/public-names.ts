@@ -1,8 +1,8 @@
-// What each entry of the package exports, with the members that its users see, and which of them say nothing. Types that
-// others consist of count as exported: users see them, but need not name them.
+// The exports of each entry of the package, their members for users, and which of them lack a docstring. Types used by
+// exported ones count as exported: users see them, but need not name them.
 //
-// The docstring of a type speaks for members that stand in a line with others, as in `{ start: number; limit: number }`,
-// and an interface for the members of a class that implements it.
+// A type's docstring covers members that share a line with others, as in `{ start: number; limit: number }`. An
+// interface covers the members of a class that implements it.
 import { join, relative } from 'node:path'
 import ts from 'typescript'
 import { exportsOf, targetOf } from './module-exports.js'
@@ -10,14 +10,17 @@ import { ROOT } from './project.js'
 
 export type PublicName = Readonly<{
   entry: string
-  /** `Table.addRows`; of what stands in an object, `AddOptions.onSchemaError`. */
+  /** `Table.addRows`; for a member of an object, `AddOptions.onSchemaError`. */
   name: string
   /** `src/engine/types/row-types.ts:12`. */
   place: string
   isDocumented: boolean
 }>
 
-/** The exports of the entries, the types of these, and their members, each once: at the first entry that has it. */
+/**
+ * The exports of the entries, the types that they use, and their members. Each appears once, at the first entry that
+ * has it.
+ */
 export function publicNames(
   program: ts.Program,
   entries: Readonly<Record<string, string>>,
@@ -49,7 +52,7 @@ export function publicNames(
 
 type NamedType = ts.InterfaceDeclaration | ts.TypeAliasDeclaration
 
-/** The requests and results that a declaration names, but for those in the code of a function or class. */
+/** The requests and results that a declaration names, outside the bodies of functions and classes. */
 function typesIn(checker: ts.TypeChecker, node: ts.Node): NamedType[] {
   if (ts.isClassDeclaration(node)) return []
   const found: NamedType[] = []
@@ -67,7 +70,7 @@ function typesIn(checker: ts.TypeChecker, node: ts.Node): NamedType[] {
   return found
 }
 
-/** Where the requests and results of public calls are declared. */
+/** Files that declare the requests and results of public calls. */
 const REQUESTS = /\/src\/(?:engine\/types|contract)\//
 
 function isNamedType(node: ts.Node): node is NamedType {
@@ -83,7 +86,7 @@ function isDocumented(node: ts.Node): boolean {
   })
 }
 
-/** The members that a reader of a declaration sees, those of objects in it too. */
+/** The members that a reader of a declaration sees, including those of objects in it. */
 function membersOf(node: ts.Node): [string, ts.Node][] {
   if (ts.isInterfaceDeclaration(node)) return named(node.members)
   if (ts.isClassDeclaration(node)) return isImplementation(node) ? [] : named(node.members)

@@ -1,13 +1,13 @@
-// Asks a store everything that it can be asked, so that its answers can be compared with the right ones.
+// Makes every possible query to a store, so that its answers can be compared with the right ones.
 import type { Store, Table, Team } from '../../src/index.js'
 import { isStoreError } from '../../src/index.js'
 import { textOf } from '../conformance/store/upload-request.js'
 import { RICH_TEAMS } from './rich-store.js'
 
-/** Questions and their answers. An answer is text; or how it failed, as `error CODE`. */
+/** Queries and their answers. An answer is text, or `error CODE`. */
 export type Answers = ReadonlyMap<string, string>
 
-/** The codes of an honest store that cannot answer. */
+/** The codes of a store that reports that it cannot answer. */
 const HONEST: ReadonlySet<string> = new Set([
   'DATA_CORRUPT',
   'DATA_LOSS',
@@ -15,13 +15,13 @@ const HONEST: ReadonlySet<string> = new Set([
   'FORMAT_UNKNOWN',
 ])
 
-/** The IDs of everything that a store holds. */
+/** The IDs of everything in a store. */
 export type Known = Readonly<{
   tables: readonly Readonly<{ team: string; id: string; rowIds: readonly string[] }>[]
   files: readonly Readonly<{ team: string; id: string; bytes: number }>[]
 }>
 
-/** Rows of a table that are asked for one by one. */
+/** Rows of a table that are read one at a time. */
 const ROWS_ASKED = 8
 
 export async function knownOf(store: Store, files: Known['files']): Promise<Known> {
@@ -91,10 +91,10 @@ async function answerOf(answer: () => Promise<unknown>): Promise<string> {
   }
 }
 
-/** Questions whose answer is neither right nor an honest error. */
+/** Queries with an answer that is neither right nor one of these errors. */
 export function wrongAnswers(right: Answers, given: Answers): string[] {
   const wrong: string[] = []
-  const stopped = new Set<string>() // Walks that ended in an error ask for no further page.
+  const stopped = new Set<string>() // walks that ended in an error request no further page
   for (const [question, expected] of right) {
     const walk = question.replace(/^page \d+ /, '')
     const answer = given.get(question)

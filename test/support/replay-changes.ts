@@ -1,4 +1,4 @@
-// The changes of a table applied to rows: what a copy of the table does that follows it.
+// Applies the changes of a table to rows, as a copy that follows the table does.
 import type { ReadOptions, RowWithId, Table, TableChange, TableSchema } from '../../src/index.js'
 
 /** The rows of a table at a version. */
@@ -12,7 +12,7 @@ type Readable = Readonly<{
   schema(): Promise<TableSchema>
 }>
 
-/** Reads a table, or one as it was, beside which nothing runs. */
+/** Reads a table, or a past version of it, while nothing else runs. */
 export async function seenRows(table: Readable): Promise<SeenRows> {
   const version = typeof table.version === 'number' ? table.version : await table.version()
   return { version, rows: await allOf(table.scan(AS_TEXT)) }
@@ -25,9 +25,9 @@ export async function allOf(rows: AsyncIterable<RowWithId>): Promise<RowWithId[]
 }
 
 /**
- * The rows that a change makes of those before it.
- * @param options - How the rows before were read.
- * @throws {Error} The change names rows that did not exist, or gives other rows than it names.
+ * The rows after a change.
+ * @param options - The options with which the rows before were read.
+ * @throws {Error} if the change names rows that did not exist, or gives other rows than it names
  */
 export async function changedRows(
   table: Pick<Table, 'at'>,
@@ -40,7 +40,7 @@ export async function changedRows(
   if (rows.map(({ $rowID }) => $rowID).join() !== named.join()) {
     throw new Error(`The change names ${named.join()} and gives ${JSON.stringify(rows)}`)
   }
-  // Any row may read differently.
+  // Any row may read differently now.
   if (change.retyped) return allOf(table.at(change.version).scan(options))
   const changed = new Map(rows.slice(0, change.changed.length).map((row) => [row.$rowID, row]))
   const added = rows.slice(change.changed.length)

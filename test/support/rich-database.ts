@@ -1,4 +1,4 @@
-// A rich store in memory with its ports in reach, so that a test can damage what it holds.
+// A rich store in memory, with access to its ports, so that a test can damage its content.
 import { MemoryLevel } from 'memory-level'
 import { onTestFinished } from 'vitest'
 import type { Store } from '../../src/index.js'
@@ -42,7 +42,7 @@ export async function firstOf(partition: KvPartition, space: number): Promise<En
   return found
 }
 
-/** Puts other bytes in the place of an object. */
+/** Replaces the bytes of an object. */
 export async function replaceObject(
   objects: ObjectStore,
   id: string,

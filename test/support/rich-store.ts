@@ -1,11 +1,11 @@
-// A store that has something of everything the format knows, and what can be read of a store.
+// A store with every kind of content that the format has, and all that can be read from it.
 import type { Store, Table, Team } from '../../src/index.js'
 import { putTo, textOf } from '../conformance/store/upload-request.js'
 import type { TestClock } from '../conformance/test-clock.js'
 
 export const RICH_TEAMS = ['acme', 'beta'] as const
 
-/** Sizes that make small data meet every path. */
+/** Sizes with which small data takes every path. */
 export const RICH_SIZES = {
   maintenance: {
     garbageCollectionIntervalMs: 0,
@@ -51,14 +51,14 @@ async function makeImported(team: Team, store: Store): Promise<void> {
     await table.updateRow(idAt(made.rowIds, n), { name: `Changed ${n}`, n: null })
   }
   for (let n = 20; n < 25; n++) await table.deleteRow(idAt(made.rowIds, n))
-  await store.maintain() // Compactions.
+  await store.maintain() // compactions
   await table.updateRow(idAt(made.rowIds, 3), { name: 'Changed after the compaction' })
   await table.deleteRow(idAt(made.rowIds, 131))
   await table.addRows([{ name: 'small' }, { name: 'add', n: 7 }], { idempotencyKey: 'add' })
   await table.updateRow(idAt(made.rowIds, 4), { name: 'Changed again' })
 }
 
-/** Overwritten with kept row IDs, so that a generation is retired and another has a forward object. */
+/** Overwritten with preserved row IDs, so that a generation is retired and another has a forward object. */
 async function makeOverwritten(team: Team): Promise<void> {
   const rows = Array.from({ length: 50 }, (_, n) => ({ n, text: `row ${n}` }))
   const made = await team.createTable({ name: 'kept', rows })
@@ -83,7 +83,7 @@ async function makeFiles(team: Team, store: Store): Promise<void> {
   await team.files.createUpload(about)
 }
 
-/** Numbers that became texts: the reader converts. */
+/** Numbers that became texts: the reader converts them. */
 async function makeWidened(team: Team): Promise<void> {
   const made = await team.createTable({ name: 'widened', rows: [{ v: 1 }, { v: 2.5 }] })
   const table = team.table(made.tableId)
@@ -126,7 +126,7 @@ export async function dumpTeam(team: Team): Promise<readonly TableDump[]> {
   return tables
 }
 
-/** The bytes of a file as text; null: there is none. */
+/** The bytes of a file as text; null: the file does not exist. */
 export async function readFileText(team: Team, file: string): Promise<string | null> {
   const found = await team.files.get(file)
   return found && textOf(found.stream())

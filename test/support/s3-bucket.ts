@@ -1,4 +1,4 @@
-// The contents of one bucket of the S3 double, and the operations on it: a request in, an answer out, no sockets.
+// The contents of one bucket of the S3 double, and its operations: a request in, an answer out, without sockets.
 import { createHash, randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 

@@ -1,4 +1,4 @@
-// An S3 server of the tests: one bucket in memory behind HTTP. It verifies signatures, and fails when it is told to.
+// An S3 server for tests: one bucket in memory behind HTTP. It verifies signatures, and fails on command.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { S3Options } from '../../adapters/s3/s3-options.js'
@@ -7,9 +7,9 @@ import { checkSignature } from './s3-signature.js'
 import type { Seeded } from './seeded.js'
 
 /**
- * A fault of one request: an answer of an error (`error`, `slowDown`), a broken connection (`reset`), none at all
- * (`hang`), half of the body (`cut`), a shorter body that claims to be whole (`short`), or, for a POST, an error behind a
- * status of 200 (`late`). With `effect`, the request has its effect before.
+ * A fault of one request: an error answer (`error`, `slowDown`), a broken connection (`reset`), no answer (`hang`),
+ * half of the body (`cut`), a shorter body that claims to be complete (`short`), or, for a POST, an error after a
+ * status of 200 (`late`). With `effect`, the request takes effect first.
  */
 export type S3Fault = Readonly<{
   kind: 'cut' | 'error' | 'hang' | 'late' | 'reset' | 'short' | 'slowDown'
@@ -43,7 +43,7 @@ const ACCOUNT = {
   region: 'eu-test-1',
 }
 
-/** Quick repetitions. Tests of servers that do not answer set shorter timeouts, which a busy machine may miss. */
+/** Quick retries. Tests of servers that do not answer set shorter timeouts, which a busy machine may exceed. */
 const QUICK = {
   attemptsMax: 30,
   backoffBaseMs: 1,
@@ -56,11 +56,11 @@ const QUICK = {
 export class S3Double {
   readonly bucket = new S3Bucket()
   readonly asked: S3Asked[] = []
-  /** Called for each request; the fault, if it is to fail. */
+  /** Called for each request. @returns its fault, if it is to fail */
   faultOf: (asked: S3Asked) => S3Fault | undefined = () => undefined
-  /** Connections that were ever open at the same time. */
+  /** Most connections open at the same time. */
   connectionsPeak = 0
-  /** Requests that failed because they were to. */
+  /** Number of requests that got a fault. */
   faults = 0
   #connections = 0
   readonly #server: Server
@@ -81,7 +81,7 @@ export class S3Double {
     return double
   }
 
-  /** Options that fit this server, with short waits. */
+  /** Options for this server, with short waits. */
   options(others: Partial<S3Options> = {}): S3Options {
     const { accessKeyId, secretAccessKey, region } = ACCOUNT
     const { port } = this.#server.address() as AddressInfo
@@ -106,7 +106,7 @@ export class S3Double {
     this.faultOf = () => undefined
   }
 
-  /** Ends connections that are kept open without a request. */
+  /** Ends connections kept open without a request. */
   closeIdle(): void {
     this.#server.closeIdleConnections()
   }

@@ -12,7 +12,7 @@ export type S3Server = Readonly<{
   secretAccessKey: string
 }>
 
-/** More pages of objects than a test makes. */
+/** More pages of objects than a test creates. */
 const PAGES_MAX = 10
 
 /** The server, or why there is none. */
@@ -25,7 +25,7 @@ export function findS3Server(): S3Server | string {
   return { endpoint, bucket, accessKeyId, secretAccessKey }
 }
 
-/** Options for a place of its own in the bucket. */
+/** Options for a separate prefix in the bucket. */
 export function optionsOfServer(
   { accessKeyId, secretAccessKey, ...place }: S3Server,
   others: Partial<S3Options> = {},
@@ -34,19 +34,19 @@ export function optionsOfServer(
   return { ...place, credentials: { accessKeyId, secretAccessKey }, keyPrefix, ...others }
 }
 
-/** Opens a new place in the bucket. Its objects are removed when it is closed. */
+/** Opens a new prefix in the bucket. Closing removes its objects. */
 export async function openEmptyBucket(server: S3Server): Promise<ObjectStore> {
   const objects = await openS3Objects(optionsOfServer(server))
   return objectsClosedBy(objects, async () => {
     for (let ids = [''], page = 0; ids.length > 0 && page < PAGES_MAX; page++) {
-      ids = await objects.list('').catch(() => []) // Of a closed store nothing is left to list.
+      ids = await objects.list('').catch(() => []) // A closed store lists nothing.
       await objects.delete(ids).catch(() => undefined)
     }
     await objects.close()
   })
 }
 
-/** As `openEmptyBucket`, for suites that PUT uploads at the store: it signs no URLs. */
+/** Opens a new prefix in the bucket, for suites that PUT uploads to the store: it signs no URLs. */
 export async function openUnsignedBucket(server: S3Server): Promise<ObjectStore> {
   const { presignPut: _, ...objects } = await openEmptyBucket(server)
   return objects

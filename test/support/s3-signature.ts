@@ -1,4 +1,4 @@
-// Verifies AWS Signature Version 4, with node:crypto alone: what signs the requests under test shares no code with it.
+// Verifies AWS Signature Version 4 with node:crypto alone: it shares no code with the signer under test.
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 
@@ -8,7 +8,7 @@ export type S3Account = Readonly<{ accessKeyId: string; secretAccessKey: string;
 export type S3Refusal = Readonly<{ status: number; code: string }>
 
 const SKEW_MS = 15 * 60_000
-/** Headers that a request must sign if it has them, beside all that begin with `x-amz-`. */
+/** Headers that a request must sign if it has them, besides all that begin with `x-amz-`. */
 const SIGNED_ALWAYS = ['content-md5', 'host', 'if-none-match']
 
 type Claim = Readonly<{
@@ -21,7 +21,7 @@ type Claim = Readonly<{
   expiresSeconds: number | undefined
 }>
 
-/** Checks who has signed a request. @returns null for a good signature. */
+/** Checks the signature of a request. @returns null if it is valid */
 export function checkSignature(
   request: IncomingMessage,
   url: URL,

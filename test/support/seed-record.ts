@@ -1,20 +1,20 @@
-// The seeds of random tests, written down before they run: a process that hangs or ends prints nothing more.
+// Records the seeds of random tests before they run: a process that hangs or is killed prints nothing more.
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFailed, TestRunner } from 'vitest'
 import { ROOT } from './project.js'
 import { runsAll } from './what-runs.js'
 
-/** A file for each test file, with the seeds of its last run. */
+/** One file per test file, with the seeds of its last run. */
 export const SEEDS_FOLDER = join(ROOT, 'node_modules/.cache/rowstash-seeds')
 
-/** Test files whose seeds of an earlier run are gone. */
+/** Test files whose seeds of an earlier run were removed. */
 const begun = new Set<string>()
 
-/** Writes down the seed with which the test now begins; if it fails, also by its time limit, prints it. */
+/** Records the seed of the current test, and prints it if the test fails, also at its time limit. */
 export function noteSeed(seed: number): void {
   const test = TestRunner.getCurrentTest()
-  if (test === undefined) return // Asked for while tests are collected: it is noted when one of them runs.
+  if (test === undefined) return // Called while tests are collected: it is recorded when one of them runs.
   const path = join(SEEDS_FOLDER, `${test.file.name.replaceAll('/', '-')}.txt`)
   const line = `${new Date().toISOString()} ROWSTASH_SEED=${seed} ${test.name}\n`
   if (begun.has(path)) appendFileSync(path, line)
@@ -26,10 +26,12 @@ export function noteSeed(seed: number): void {
   onTestFailed(() => console.log(`The seed of "${test.name}": ROWSTASH_SEED=${seed}`))
 }
 
-/** The seed of `npm test`: it judges a change, with the same choices each time. */
+/** The seed of `npm test`, which tests a change with the same choices each time. */
 const FIXED_SEED = 1
 
-/** The seed of a random test outside the ladder, noted: ROWSTASH_SEED, else another one each time that all runs. */
+/**
+ * The seed of a random test outside the ladder, recorded: ROWSTASH_SEED; otherwise a new one whenever everything runs.
+ */
 export function randomTestSeed(): number {
   const given = process.env['ROWSTASH_SEED']
   const chosen = runsAll ? Math.floor(Math.random() * 2 ** 31) : FIXED_SEED

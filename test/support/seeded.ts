@@ -1,4 +1,4 @@
-// Random choices from one number, so that a failing case is named by its seed.
+// Random choices from one number, so that a seed identifies a failing case.
 
 export type Seeded = Readonly<{
   /** 0 to `limit` - 1. */
@@ -28,7 +28,7 @@ export function seeded(seed: number): Seeded {
   }
 }
 
-/** Takes a byte out, changes one or puts one in: mostly one of `near`, which the format has a meaning for. */
+/** Removes, changes or inserts a byte, mostly one of `near`, which have a meaning in the format. */
 export function mutate(
   random: Seeded,
   bytes: Uint8Array<ArrayBuffer>,

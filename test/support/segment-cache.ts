@@ -5,7 +5,7 @@ import type { ObjectStore } from '../../src/objects/objects.js'
 
 const BUFFER_BYTES = 4 * 1024 * 1024
 
-/** The cache of segments alone, with buffers of its own. */
+/** A segment cache alone, with separate buffers. */
 export function segmentCacheOf(objects: ObjectStore, bytesMax: number): SegmentCache {
   return new SegmentCache(new SegmentReads(objects, new BufferPool(BUFFER_BYTES)), bytesMax)
 }

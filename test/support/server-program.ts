@@ -1,15 +1,15 @@
-// A server program that a test starts, such as PostgreSQL: in a folder of its own, and not as root, which PostgreSQL
-// and PgBouncer refuse to run as.
+// A server program that a test starts, such as PostgreSQL: in a separate folder, and never as root, which PostgreSQL
+// and PgBouncer refuse.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { chown, mkdir } from 'node:fs/promises'
 
-/** Who runs it if the tests run as root: the user `nobody` of most systems. */
+/** The user that runs it if the tests run as root: `nobody` on most systems. */
 const UNPRIVILEGED_ID = 65_534
 
 const START_MS_MAX = 60_000
 const STOP_MS_MAX = 20_000
 
-/** The identity of the program: none of its own unless the tests run as root. */
+/** The identity of the program; empty unless the tests run as root. */
 export function unprivileged(): Readonly<{ uid?: number; gid?: number }> {
   return process.getuid?.() === 0 ? { uid: UNPRIVILEGED_ID, gid: UNPRIVILEGED_ID } : {}
 }
@@ -22,7 +22,7 @@ export async function makeFolder(path: string): Promise<void> {
 
 export type ServerProgram = Readonly<{
   pid: number
-  /** Asks it to end at once, and makes it end if it does not. */
+  /** Asks it to end at once, and kills it if it does not. */
   stop(): Promise<void>
   /** Resolves when it has ended. */
   ended: Promise<void>
@@ -31,11 +31,11 @@ export type ServerProgram = Readonly<{
 type Launch = Readonly<{
   env: Readonly<Record<string, string>>
   cwd: string
-  /** What it says on stderr when it serves. */
+  /** Matches what it prints on stderr when it serves. */
   ready: RegExp
 }>
 
-/** Starts a program, and waits until it says that it serves. It is killed if the tests end before it. */
+/** Starts a program, and waits until it serves. It is killed if the tests end first. */
 export async function launch(
   program: string,
   args: readonly string[],
@@ -55,7 +55,7 @@ export async function launch(
   return { pid: child.pid ?? 0, ended, stop: () => stop(child) }
 }
 
-/** Waits until the program says that it serves, or ends. */
+/** Waits until the program serves, or ends. */
 function untilReady(child: ChildProcess, ready: RegExp): Promise<void> {
   return new Promise((resolve, reject) => {
     let text = ''

@@ -4,10 +4,10 @@ import { dirname, join, relative, resolve } from 'node:path'
 import ts from 'typescript'
 import { ROOT, readText } from './project.js'
 
-/** Every rule looks at every file: without this most of the time goes into parsing the same text again. */
+/** Every rule reads every file: without this cache most of the time would go into parsing the same text again. */
 const parsed = new Map<string, ts.SourceFile>()
 
-/** A file of the project; it is taken not to change while the tests run. */
+/** A parsed file of the project. Files must not change while the tests run. */
 export function parseSource(path: string): ts.SourceFile {
   const known = parsed.get(path)
   if (known !== undefined) return known
@@ -20,7 +20,7 @@ export function parseText(path: string, text: string): ts.SourceFile {
   return ts.createSourceFile(path, text, PARSING, true)
 }
 
-/** Comments are not parsed: no rule looks at them. */
+/** Comments are not parsed, because no rule reads them. */
 const PARSING: ts.CreateSourceFileOptions = {
   languageVersion: ts.ScriptTarget.Latest,
   jsDocParsingMode: ts.JSDocParsingMode.ParseNone,
@@ -65,14 +65,14 @@ function isLoading(callee: ts.Expression): boolean {
   return isImport || (ts.isIdentifier(callee) && callee.text === 'require')
 }
 
-/** A relative import as a path below the root, with the extension of its source. */
+/** A relative import as a path below the root, with the extension of the source file. */
 export function resolveWithin(importer: string, from: string): string {
   return relative(ROOT, resolve(ROOT, dirname(importer), from)).replace(/\.js$/, '.ts')
 }
 
 /**
- * The file that Node loads for a package's module, as `import` (or `require`) finds it. What package.json maps, as for
- * a browser.
+ * The file that Node loads for a module of a package, by `import` or `require`. Mappings in package.json apply, such as
+ * those for browsers.
  */
 export function resolvePackage(from: string, importer: string, condition: string): string {
   if (from.startsWith('#')) {
@@ -94,7 +94,7 @@ export function resolvePackage(from: string, importer: string, condition: string
   }
 }
 
-/** A path as `require` completes it. */
+/** A path, completed as `require` does. */
 export function resolveFile(path: string): string {
   const tries = [path, `${path}.js`, join(path, 'index.js')]
   const found = tries.find((file) => existsSync(file) && statSync(file).isFile())

@@ -1,9 +1,9 @@
-// Answers of the test that runs which the OpenAPI document does not have; openapi-watch.ts finds them.
+// Answers in the current test that the OpenAPI document lacks. openapi-watch.ts finds them.
 
 const problems: string[] = []
 let isAnyAllowed = false
 
-/** For a test that makes a store fail as no store does: until its end. */
+/** Allows all answers until the end of a test whose store fails as no real store does. */
 export function allowAnyAnswer(): void {
   isAnyAllowed = true
 }
@@ -12,7 +12,7 @@ export function noteAnswers(found: readonly string[]): void {
   problems.push(...found)
 }
 
-/** The findings of the test that ends, unless it allows all. */
+/** The findings of the current test, unless it allows all. */
 export function takeAnswers(): readonly string[] {
   const found = problems.splice(0)
   const isAllowed = isAnyAllowed

@@ -1,4 +1,4 @@
-// Texts that a kind takes and texts that it must refuse, for every kind with a rule.
+// Texts that fit and do not fit a kind, for every kind with a rule.
 import type { ColumnKind } from '../../src/schema/column-kind.js'
 
 type Samples = Readonly<{ fits: readonly string[]; misfits: readonly string[] }>
@@ -572,7 +572,7 @@ export const SAMPLES: Readonly<Record<RuledKind, Samples>> = {
   duration: DURATIONS,
 }
 
-/** Numbers as the contract's CSV column has them. */
+/** Numbers in the CSV column of the contract's table. */
 export const NUMBERS: Samples = {
   fits: [
     '0',

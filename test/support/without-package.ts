@@ -1,4 +1,7 @@
-/** The environment of a process that lacks a package: Node looks for it where none is, so that the failure is Node's own. */
+/**
+ * The environment of a process that lacks a package: Node searches a folder without it, so that the failure is Node's
+ * own.
+ */
 export function withoutPackage(name: string): Readonly<Record<string, string>> {
   const hook = `export const resolve = (specifier, context, next) => next(specifier,
     specifier === '${name}' ? { ...context, parentURL: 'file:///none/index.js' } : context)`

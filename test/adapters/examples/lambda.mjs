@@ -6,7 +6,7 @@ import { openPostgresKv, openPostgresObjects } from 'rowstash/postgres'
 const urls = [process.env.ROWSTASH_POSTGRES ?? '']
 const store = await openStore({
   kv: await openPostgresKv({ urls }),
-  objects: await openPostgresObjects({ urls }), // of larger stores: openS3Objects of rowstash/s3
+  objects: await openPostgresObjects({ urls }), // for larger stores: openS3Objects of rowstash/s3
 })
 const keys = [{ key: process.env.API_KEY ?? '', teamId: 'default' }]
 const answer = fetchHandler(store, { keys, basePath: '/api' })

@@ -1,4 +1,4 @@
-// As much of `node:assert/strict` as the suites use, for a browser.
+// The part of `node:assert/strict` that the suites use, for a browser.
 
 function fail(message: string): never {
   throw new Error(message)

@@ -1,5 +1,5 @@
-// A program as a user writes one who wants the contract without a server: its client and its handler in one page, on a
-// store in IndexedDB, which the page never closes.
+// A program that uses the contract without a server: client and handler in one page, on a store in IndexedDB that the
+// page never closes.
 import { Level } from 'level'
 import { createClient } from '../../../src/client/client.js'
 import { fetchHandler, kvObjects, openLevelKv, openStore } from '../../../src/index.js'
@@ -43,7 +43,7 @@ async function fill() {
   return { tableId, rowId, rows, version, refused }
 }
 
-/** What another visit of the page finds. */
+/** Reads what another visit of the page finds. */
 async function read({ tableId, rowId }: { tableId: string; rowId: string }) {
   const { client, ask } = await opened
   const table = client.table(tableId)
@@ -61,7 +61,7 @@ async function read({ tableId, rowId }: { tableId: string; rowId: string }) {
   }
 }
 
-/** Adds a row at a time, and prints the number of each that was acknowledged, until the page ends. */
+/** Adds one row after another until the page ends, and prints the number of each acknowledged row. */
 async function addForever() {
   const { client } = await opened
   const { tableId } = await client.importRows([{ n: 0 }], { name: 'Log' })

@@ -1,9 +1,9 @@
-// A program as a user writes one, for a page: a store in IndexedDB.
+// A page's program with a store in IndexedDB, as a user writes it.
 import { Level } from 'level'
 import { isStoreError, kvObjects, openLevelKv, openMemory, openStore } from '../../../src/index.js'
 
 const CSV = 'id,total,name\n1,34.50,Ann\n2,0.30000000000000004,"B, C"\n'
-/** More than one piece, and more than one update of the digest. */
+/** Larger than one piece, and digested in more than one update. */
 const FILE = new Uint8Array(200_000).map((_, at) => at % 251)
 
 async function open() {
@@ -12,7 +12,7 @@ async function open() {
   return openStore({ kv, objects, inlineRowsMax: 0 })
 }
 
-/** Fills the store, with a table and a file, and says what is in it. */
+/** Fills the store with a table and a file, and returns its content. */
 async function fill() {
   const store = await open()
   const team = store.team('acme')

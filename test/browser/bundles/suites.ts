@@ -1,5 +1,5 @@
-// The suites of the two ports on IndexedDB. They are written for Node: `buffer`, `assert.ts` and a timer stand in here
-// for what they use of it, and only here.
+// The suites of the two ports, on IndexedDB. They are written for Node: only here, `buffer`, `assert.ts` and a timer
+// replace what they use of it.
 import { Buffer } from 'buffer/'
 import { Level } from 'level'
 import { kvObjects, openLevelKv } from '../../../src/index.js'
@@ -20,7 +20,7 @@ const CASES = [
   ...objectsSuite(async () => kvObjects(await openEmpty())),
 ].map(({ name, run }) => ({ name, run }))
 
-/** The names of the cases that fail, with what was wrong. */
+/** The names of the cases that fail, each with its failure. */
 async function runSuites() {
   const failed: string[] = []
   for (const { name, run } of CASES) {

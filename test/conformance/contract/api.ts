@@ -1,9 +1,9 @@
-// A client of the contract for the suite: sends requests, and compares every reply with the shapes.
+// The suite's client of the contract: sends requests, and compares every reply with the shapes.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { type CheckedReply, checkReply } from '../contract-shapes.js'
 
-/** A server that speaks the contract: keys of two teams, nobody else's tables in them. */
+/** A server of the contract, with keys of two teams that nobody else uses. */
 export type ContractServer = Readonly<{
   /** The base URL, without a slash at the end. */
   url: string
@@ -11,11 +11,11 @@ export type ContractServer = Readonly<{
   key: string
   /** A key of another team. */
   otherKey: string
-  /** Sets the server's clock forward, and lets it end what is over by then. Without it, cases of expiry do nothing. */
+  /** Moves the server's clock forward, and lets it finish what has expired. Without it, cases of expiry do nothing. */
   later?(milliseconds: number): Promise<void>
-  /** Called with every request and its answer, for checks beyond those of the suite. */
+  /** Called with every request and its answer, for checks beyond the suite's. */
   onExchange?(exchange: ContractExchange): void
-  /** Ends the server, and everything that belongs to it. */
+  /** Stops the server, and frees its resources. */
   close(): Promise<void>
 }>
 
@@ -23,7 +23,7 @@ export type ContractServer = Readonly<{
 export type ContractExchange = Readonly<{
   /** The method, in upper case. */
   method: string
-  /** Path and query as they were sent, without the base URL. */
+  /** Path and query as sent, without the base URL. */
   path: string
   /** The HTTP status of the answer. */
   status: number
@@ -31,19 +31,19 @@ export type ContractExchange = Readonly<{
   headers: Headers
   /** The body of the answer as text. */
   text: string
-  /** What was sent. */
+  /** The request's headers and body. */
   request: Readonly<{
     /** The headers that were sent. */
     headers: Headers
-    /** The body; undefined if there was none, or if it is not text. */
+    /** The body; undefined if there was none, or if it was not text. */
     text?: string | undefined
   }>
 }>
 
 export type SendOptions = Readonly<{
-  /** Text and bytes are sent as they are, anything else as JSON. */
+  /** Text and bytes are sent unchanged, anything else as JSON. */
   body?: unknown
-  /** Content-Type; JSON when there is a body. null: none. */
+  /** Content-Type. Default: JSON if there is a body. null: none. */
   type?: string | null
   headers?: Readonly<Record<string, string>>
   /** null: no Authorization header. */
@@ -103,20 +103,20 @@ export class Api {
     }
   }
 
-  /** Throws when a reply is not one of the shapes of the contract. */
+  /** Throws if a reply has none of the contract's shapes. */
   check(reply: CheckedReply, request: ContractExchange['request']): void {
     checkReply(reply)
     this.server.onExchange?.({ ...reply, request })
   }
 
-  /** Sends what must succeed. */
+  /** Sends a request that must succeed. */
   async ok(method: string, path: string, options: SendOptions = {}): Promise<Reply> {
     const reply = await this.send(method, path, options)
     assert.ok(reply.status < 300, `${method} ${path} answered ${reply.status} ${reply.text}`)
     return reply
   }
 
-  /** Sends what must be refused; returns the message. */
+  /** Sends a request that must be refused. @returns the message */
   async refused(
     method: string,
     path: string,
@@ -134,7 +134,7 @@ export class Api {
     return tableAt(data.tableID, data.rowIDs)
   }
 
-  /** A table of these columns, `{ id: kind }`. */
+  /** Creates a table with these columns, `{ id: kind }`. */
   async createTyped(
     kinds: Readonly<Record<string, unknown>>,
     rows: readonly object[] = [],
@@ -178,7 +178,7 @@ export class Api {
     return (await this.rowsOf(table)).map(({ $rowID: _, ...cells }) => cells)
   }
 
-  /** The text of the answer to GET rows, for what JSON.parse would hide. */
+  /** The text of the answer to GET rows, for differences that JSON.parse hides. */
   async textOf(table: TableAt): Promise<string> {
     return (await this.ok('GET', table.rows)).text
   }
@@ -221,7 +221,7 @@ export function uniqueName(prefix: string): string {
   return `${prefix}-${randomUUID()}`
 }
 
-/** A case that is given the client; the suite opens the server for it. */
+/** A case that gets the client; the suite opens its server. */
 export type ContractCase = Readonly<{ name: string; run: (api: Api) => Promise<void> }>
 
 export const VALIDATION = { status: 400, type: 'request_validation_error' } as const
@@ -247,7 +247,7 @@ export function invalidValue(id: string) {
   return { status: 422, type: 'column_has_invalid_value', message } as const
 }
 
-/** Clients match on the beginning of some messages; where the data is wrong stands behind it. */
+/** Clients match on the beginning of some messages. The place of the wrong data follows it. */
 function beginningWith(phrase: string): RegExp {
   return new RegExp(`^${phrase.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&')}`)
 }

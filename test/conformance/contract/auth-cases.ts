@@ -110,7 +110,7 @@ const keyVariants: ContractCase[] = [
   },
 ]
 
-/** Requests to a table of another team; each must answer as if the table did not exist. */
+/** Requests to a table of another team. Each must answer as if the table did not exist. */
 const FOREIGN: readonly [
   method: string,
   path: (table: string, rowId: string) => string,

@@ -25,7 +25,7 @@ type Sent = Readonly<{ reply: Reply; rows: () => Promise<readonly unknown[]> }>
 
 type Body = Readonly<{ body?: unknown; type?: string | null; headers?: Record<string, string> }>
 
-/** Sends a body of rows to an operation; the table has the column `a` of numbers. */
+/** Sends a body of rows to an operation. Its table has the number column `a`. */
 async function sendTo(api: Api, operation: Operation, body: Body): Promise<Sent> {
   if (operation === 'create') {
     const reply = await api.send('POST', `/tables?name=${uniqueName('t')}`, body)
@@ -117,7 +117,7 @@ const marked: ContractCase[] = [
   },
 ]
 
-/** The phrases that a message must contain, for people who write clients. */
+/** The phrases that a message must contain for authors of clients. */
 type Refused = readonly [what: string, method: string, sent: Body, wanted: object]
 
 const MESSAGES: readonly Refused[] = [

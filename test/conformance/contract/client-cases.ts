@@ -1,4 +1,4 @@
-// CONTRACT.md, section 11, Limits; section 12, How clients behave; and names that are traps for JavaScript.
+// CONTRACT.md, section 11, Limits; section 12, How clients behave; and names that break JavaScript programs.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import {

@@ -1,4 +1,4 @@
-// CONTRACT.md, section 5: a column that is given another type, with its cells.
+// CONTRACT.md, section 5: converting a column, with its cells, to another type.
 import assert from 'node:assert/strict'
 import {
   type Api,
@@ -20,12 +20,12 @@ const DAYS = ['2024-02-29', '', '2023-02-29'].concat(Array(150).fill('y'))
 
 const pathOf = ({ path }: TableAt, query = '') => `${path}/convert${query}`
 
-/** The rows of a table with their IDs, its version and its type of a column. */
+/** The rows of a table with their IDs, its version, and the type of a column. */
 async function stateOf(api: Api, table: TableAt): Promise<unknown> {
   return [await api.versionOf(table), await api.textOf(table)]
 }
 
-/** Sends what must be refused, and changes nothing. */
+/** Sends a request that must be refused and must change nothing. */
 async function refused(
   api: Api,
   table: TableAt,

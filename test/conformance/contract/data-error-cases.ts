@@ -1,4 +1,4 @@
-// CONTRACT.md, section 2: what is wrong with data: columns, values, schemas, and the chunks of a stash.
+// CONTRACT.md, section 2: errors of data: columns, values, schemas, and the chunks of a stash.
 import assert from 'node:assert/strict'
 import {
   type Api,

@@ -1,5 +1,5 @@
-// CONTRACT.md, section 4: how the rows of a body are written. The same file gives the same table by every way in, and
-// what cannot be meant is refused.
+// CONTRACT.md, section 4: the form of a body's rows. A file gives the same table by every way in, and impossible
+// combinations are refused.
 import assert from 'node:assert/strict'
 import { encodeWestern, GERMAN_CSV, SOURCE_URLS } from '../fake-sources.js'
 import {
@@ -454,7 +454,7 @@ const refusals: ContractCase[] = [
   },
 ]
 
-/** A field that does not fit a kind, and the ends of queries of which each reads it. */
+/** A field that does not fit a kind, and queries, each of which makes it fit. */
 const REMEDIES: readonly (readonly [kind: string, field: string, queries: readonly string[]])[] = [
   ['boolean', 'ja', ['csv.booleans=yes&csv.booleans=no']],
   ['date', '31.12.2024', ['csv.dates=dd.mm.yyyy']],

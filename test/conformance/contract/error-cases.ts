@@ -1,4 +1,4 @@
-// CONTRACT.md, section 2: every row of the table of errors that HTTP can bring about, with its message.
+// CONTRACT.md, section 2: every row of the table of errors that HTTP can cause, with its message.
 import assert from 'node:assert/strict'
 import {
   type Api,
@@ -140,7 +140,7 @@ const tableNotFound: ContractCase[] = NOT_FOUND.map(([method, rest, body]) => ({
   },
 }))
 
-/** IDs that no row has: unknown, not canonical base64url, too short, too long, odd. */
+/** IDs without a row: unknown, not canonical base64url, too short, too long, odd. */
 const UNKNOWN_ROWS = [
   NO_ROW,
   'AAAAAAAAAAAAAAAAAAAAAB',

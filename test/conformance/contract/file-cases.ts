@@ -1,4 +1,4 @@
-// CONTRACT.md, section 9: files are public, never change, and cannot act as a page of the server that gives them.
+// CONTRACT.md, section 9: files are public, never change, and cannot act as a page of their server.
 import assert from 'node:assert/strict'
 import { type Api, type ContractCase, expectRefusal, METHOD, REQUEST_ERROR } from './api.js'
 import { basePath, head, RawConnection } from './raw-http.js'

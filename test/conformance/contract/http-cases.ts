@@ -1,5 +1,5 @@
-// How the contract behaves on the wire: paths that libraries would mend, duplicate headers, bodies that are
-// too large, broken off or chunked, connections.
+// The contract on the wire: paths that libraries would normalize; duplicate headers; bodies that are too large, cut
+// short or chunked; connections.
 import assert from 'node:assert/strict'
 import {
   type Api,
@@ -121,7 +121,7 @@ const emptyEncoding: ContractCase = {
     const connection = new RawConnection(api)
     connection.write(`${outer}\r\n\r\n${inner}\r\n\r\n[]`)
     const { status, body } = await connection.reply()
-    // Newer versions of Node refuse it before any handler is called.
+    // Newer versions of Node refuse it before they call a handler.
     if (body === '') assert.equal(status, 400)
     else expectRefusal({ status, text: body }, { status: 501, type: 'not_implemented' })
     await connection.ended()
@@ -252,7 +252,7 @@ const duplicates: ContractCase[] = [
   },
 ]
 
-/** Operations that take a body, as a request line. */
+/** Operations that take a body, as request lines. */
 async function bodyTargets(api: Api): Promise<readonly (readonly [what: string, line: string])[]> {
   const table = await api.createTyped({ a: 'string' }, [{ a: 'x' }])
   const base = basePath(api)

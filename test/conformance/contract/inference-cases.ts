@@ -1,4 +1,4 @@
-// CONTRACT.md, section 3, Inference. What was inferred shows in what the table then takes.
+// CONTRACT.md, section 3, Inference. The values that the table then accepts show the inferred type.
 import assert from 'node:assert/strict'
 import { type Api, type ContractCase, CSV, invalidValue, TSV, tableAt, uniqueName } from './api.js'
 
@@ -7,9 +7,9 @@ type Inference = Readonly<{
   /** JSON text of the rows, or CSV when `csv` is set. The column is `c`. */
   rows: string
   csv?: boolean
-  /** JSON tokens of `c` as they read back, in order; null for an empty cell. */
+  /** JSON tokens of `c` in the table's rows, in order; null for an empty cell. */
   readBack?: readonly (string | null)[]
-  /** JSON tokens that the column then takes. */
+  /** JSON tokens that the column then accepts. */
   takes: readonly string[]
   refuses: readonly string[]
 }>

@@ -27,7 +27,7 @@ type JobData = Readonly<{
 
 type Accepted = Readonly<{ tableID?: string; jobID: string }>
 
-/** The answer of an operation that becomes a job. */
+/** Checks the answer of an operation that becomes a job. */
 function accepted(reply: Reply): Accepted {
   assert.equal(reply.status, 202, reply.text)
   return (reply.json as { data: Accepted }).data
@@ -39,13 +39,13 @@ async function jobOf(api: Api, jobId: string): Promise<JobData> {
 
 const POLL_MS = 100
 
-/** By another team, whose places for transfers are free. */
+/** Continues all late sources. Another team does it, because its places for transfers are free. */
 export async function letLateSourcesGoOn(api: Api): Promise<void> {
   const body = { sourceURL: SOURCE_URLS.lateNow }
   await api.ok('POST', '/apps/app-a/uploads', { body, key: api.server.otherKey })
 }
 
-/** Waits for the end of a job, whose late source goes on from here. */
+/** Waits for the end of a job, after its late source was continued. */
 async function ended(api: Api, jobId: string): Promise<JobData> {
   for (;;) {
     const job = await jobOf(api, jobId)

@@ -1,4 +1,4 @@
-// CONTRACT.md, section 5: an input row of an overwrite that carries the `$rowID` of a row now in this table keeps it.
+// CONTRACT.md, section 5: an input row of an overwrite keeps its `$rowID` if a current row of the table has it.
 import assert from 'node:assert/strict'
 import {
   type Api,

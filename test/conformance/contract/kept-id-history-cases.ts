@@ -1,4 +1,4 @@
-// CONTRACT.md, section 5: kept `$rowID`s of tables that have a history: updates, deletes, overwrites.
+// CONTRACT.md, section 5: kept `$rowID`s of tables after updates, deletes and overwrites.
 import assert from 'node:assert/strict'
 import {
   type Api,
@@ -15,8 +15,8 @@ import {
 } from './api.js'
 
 /**
- * Every row answers to its ID with what the page shows; no two share one, and of the IDs that the table
- * ever gave no other answers.
+ * Every row can be read by its ID as the page shows it. No two rows share an ID, and no other ID that the table ever
+ * gave finds a row.
  */
 export async function checkIds(api: Api, table: TableAt, given: readonly string[]): Promise<Row[]> {
   const rows = await api.rowsOf(table)

@@ -17,7 +17,7 @@ type Sender = Readonly<{
   ): Promise<readonly string[]>
 }>
 
-/** `n` is a JSON token, and as a field of CSV its text. */
+/** `n` is a JSON token, and in CSV the text of a field. */
 const SENDERS: readonly Sender[] = [
   {
     what: 'JSON',

@@ -1,4 +1,4 @@
-// CONTRACT.md, sections 6 to 9: what a team has beside its tables, and a row as it was.
+// CONTRACT.md, sections 6 to 9: stashes, jobs and files of a team, and past rows.
 import assert from 'node:assert/strict'
 import { type Api, type ContractCase, uniqueName, VALIDATION } from './api.js'
 import { complete, createUpload, putBytes } from './upload-api.js'

@@ -1,4 +1,4 @@
-// CONTRACT.md, section 6: many rows changed or deleted by one request.
+// CONTRACT.md, section 6: one request changes or deletes many rows.
 import assert from 'node:assert/strict'
 import {
   type Api,
@@ -31,7 +31,7 @@ async function threeRows(api: Api): Promise<TableAt> {
 
 const numbers = async (api: Api, table: TableAt) => (await api.cellsOf(table)).map(({ n }) => n)
 
-/** Sends what must be refused, and changes nothing. */
+/** Sends a request that must be refused and must change nothing. */
 async function refusedWhole(
   api: Api,
   method: 'PATCH' | 'DELETE',
@@ -305,7 +305,7 @@ const refusals: ContractCase[] = [
   },
 ]
 
-/** The parts of an answer that a client acts upon. */
+/** The parts of an answer that clients use. */
 function told(reply: Reply): unknown {
   return [reply.status, etagOf(reply), reply.text]
 }

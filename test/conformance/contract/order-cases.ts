@@ -1,4 +1,4 @@
-// CONTRACT.md, section 1: which refusal wins when a request breaks several rules.
+// CONTRACT.md, section 1: which rule a refusal names when a request breaks several.
 import assert from 'node:assert/strict'
 import {
   type ContractCase,
@@ -150,7 +150,7 @@ const order: ContractCase[] = ORDER.map(([rule, [method, path, options = {}], re
   run: async (api) => void (await api.refused(method, path, options, refusal)),
 }))
 
-/** As above, for rules that need a table of one number column. */
+/** The same, for rules that need a table with one number column. */
 const ORDER_IN_TABLE: readonly [
   rule: string,
   send: (rows: string, rowId: string, table: string) => readonly [string, string, SendOptions],
@@ -212,7 +212,7 @@ const ORDER_IN_TABLE: readonly [
   ],
 ]
 
-/** Rows of an overwrite whose data is wrong, each with If-Match of an older version. */
+/** Rows of an overwrite with wrong data, each sent with If-Match of an older version. */
 const LATE_OVERWRITES: readonly [what: string, body: unknown, type?: string][] = [
   ['a CSV header with a column twice', 'n,n\n1,2', CSV],
   ['a row with the key $stashID', [{ $stashID: 1, n: 1 }]],

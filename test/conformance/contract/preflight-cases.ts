@@ -38,7 +38,7 @@ async function check(
   return (json as { data: Report }).data
 }
 
-/** The table stays as it is while something is done. */
+/** Expects that `act` does not change the table. */
 async function withoutChange(api: Api, table: TableAt, act: () => Promise<void>): Promise<void> {
   const before = await api.send('GET', table.rows)
   await act()
@@ -49,7 +49,7 @@ async function withoutChange(api: Api, table: TableAt, act: () => Promise<void>)
   )
 }
 
-/** Each operation with the path and the method that it has for a table of a number column `n`. */
+/** Each operation, with its method and path for a table with the number column `n`. */
 const OPERATIONS: readonly [string, string, (table: TableAt) => string][] = [
   ['add', 'POST', (table) => table.rows],
   ['overwrite', 'PUT', (table) => table.path],

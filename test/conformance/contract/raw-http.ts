@@ -1,4 +1,4 @@
-// Requests that no client library would send: bytes on a socket.
+// Requests that no client library would send, as bytes on a socket.
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import type { Api } from './api.js'
@@ -9,7 +9,7 @@ export type RawReply = Readonly<{
   body: string
 }>
 
-/** Only a hang reaches it. */
+/** Only a hang reaches this deadline. */
 const REPLY_MS_MAX = 60_000
 
 /** A connection to the server of the suite. */
@@ -37,7 +37,7 @@ export class RawConnection {
     return this.socket.write(text)
   }
 
-  /** The next answer on this connection. @param method - Of its request: the answer to HEAD has no body. */
+  /** The next answer on this connection. @param method - The method of its request: the answer to HEAD has no body. */
   async reply(method = ''): Promise<RawReply> {
     const head = await this.#until((text) => text.indexOf('\r\n\r\n'))
     const [statusLine = '', ...lines] = head.split('\r\n')
@@ -100,7 +100,7 @@ export class RawConnection {
   }
 }
 
-/** Sends a request head of these lines and no body, and reads the answer. */
+/** Sends a request head with these lines and no body, and reads the answer. */
 export async function sendRaw(api: Api, lines: readonly string[], body = ''): Promise<RawReply> {
   const connection = new RawConnection(api)
   try {
@@ -113,7 +113,7 @@ export async function sendRaw(api: Api, lines: readonly string[], body = ''): Pr
   }
 }
 
-/** Shows an exchange to the server of the suite, if its request line is one. */
+/** Reports an exchange to the suite's server, if its request line is valid. */
 export function announce(
   api: Api,
   lines: readonly string[],
@@ -134,7 +134,7 @@ export function announce(
   })
 }
 
-/** The lines of a request with what every request has. */
+/** The lines of a request, with the headers that every request has. */
 export function head(api: Api, requestLine: string, ...more: readonly string[]): readonly string[] {
   const { host } = new URL(api.server.url)
   return [
@@ -145,7 +145,7 @@ export function head(api: Api, requestLine: string, ...more: readonly string[]):
   ]
 }
 
-/** Prefix of the server's URL that a request target must have. */
+/** The prefix of the server's URL, with which a request target must begin. */
 export function basePath(api: Api): string {
   return new URL(api.server.url).pathname.replace(/\/$/, '')
 }

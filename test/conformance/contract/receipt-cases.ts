@@ -28,7 +28,7 @@ const PREFER = { prefer: 'return=receipt' }
 const HISTORY_GONE = { status: 410, type: 'history_gone' } as const
 const RECEIPT_NOT_FOUND = { status: 404, type: 'receipt_not_found' } as const
 
-/** Sends a change that asks for a receipt. */
+/** Sends a change that requests a receipt. */
 async function change(api: Api, method: string, path: string, body: unknown, headers: object = {}) {
   const reply = await api.ok(method, path, { body, headers: { ...PREFER, ...headers } })
   const { data } = reply.json as { data: { tableID?: string; receipt?: Receipt } }
@@ -42,7 +42,7 @@ async function read(api: Api, tableId: string, version: number): Promise<Receipt
   return (json as { data: Receipt }).data
 }
 
-/** The digests of a receipt, from rows as a client sees them: their texts, without `$rowID`. */
+/** The digests that a receipt must have, from the texts of rows as a client sees them, without `$rowID`. */
 function digestsOf(text: string, { chunks }: Receipt, firstRow: number): string[] {
   const rows = [...text.matchAll(/\{"\$rowID":"[\w-]{22}",?([^{}]*)\}/g)].map(([, row]) => row)
   let at = firstRow
@@ -53,7 +53,7 @@ function digestsOf(text: string, { chunks }: Receipt, firstRow: number): string[
   })
 }
 
-/** The result of a job, when it has one. */
+/** The result of a job, once it has one. */
 async function endOfJob(api: Api, jobId: string): Promise<unknown> {
   for (;;) {
     const { json } = await api.ok('GET', `/jobs/${jobId}`)

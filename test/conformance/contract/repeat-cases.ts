@@ -1,4 +1,4 @@
-// CONTRACT.md, section 6: for 24 hours a repeat of a create or an add with the same Idempotency-Key answers the first
+// CONTRACT.md, section 6: for 24 hours, repeating a create or an add with the same Idempotency-Key gives the first
 // result again.
 import assert from 'node:assert/strict'
 import {
@@ -28,12 +28,12 @@ const REUSED = {
   message: /^Invalid request headers: Idempotency-Key /,
 } as const
 
-/** The parts of an answer that a client acts upon. */
+/** The parts of an answer that clients use. */
 function told(reply: Reply): unknown {
   return [reply.status, etagOf(reply), reply.text]
 }
 
-/** The forms of a body; `options` makes one, and the stash that it may need. */
+/** The forms of a body. `options` creates one, and the stash that it may need. */
 const FORMS: readonly [what: string, options: (api: Api) => Promise<SendOptions>, rows: number][] =
   [
     ['JSON', async () => ({ body: [{ n: 1 }, { n: 2 }] }), 2],

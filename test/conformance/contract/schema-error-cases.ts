@@ -1,5 +1,5 @@
-// CONTRACT.md, section 3, `onSchemaError`: every situation of schema-error-values.ts, added as a body and as a
-// stash, and in an update of a row.
+// CONTRACT.md, section 3, `onSchemaError`: every situation of schema-error-values.ts, added as a body, added as a
+// stash, and sent as an update of a row.
 import assert from 'node:assert/strict'
 import {
   type Api,
@@ -37,7 +37,7 @@ function rowsOfSituation({ json, csv }: Situation): Rows {
   }
 }
 
-/** A table with the situation's column, and its old row if it has one. */
+/** Creates a table with the situation's column, and its old row if there is one. */
 async function tableBefore(api: Api, { type, old }: Situation, isStash: boolean): Promise<TableAt> {
   const columns = [{ id: 'k', type: 'string' }, ...(type === null ? [] : [{ id: 'c', type }])]
   const [json] = SHAPES
@@ -51,7 +51,7 @@ async function tableBefore(api: Api, { type, old }: Situation, isStash: boolean)
   return tableAt(data.tableID, data.rowIDs)
 }
 
-/** The behavior of the column afterwards, which shows its type. */
+/** Checks the values that the column then accepts, which show its type. */
 async function checkTakes(
   api: Api,
   table: TableAt,
@@ -63,7 +63,7 @@ async function checkTakes(
   for (const token of takes) await api.ok('POST', table.rows, { body: `[{"c":${token}}]` })
 }
 
-/** A value that a table of the old schema goes on refusing. */
+/** A value that a table with the old schema still refuses. */
 function misfitOf({ json }: Situation): string | undefined {
   return json.find(([sent, dropped]) => dropped === null && sent !== 'null' && sent !== '""')?.[0]
 }
@@ -75,7 +75,7 @@ async function checkKeeps(api: Api, table: TableAt, situation: Situation): Promi
   await api.refused('POST', table.rows, { body: `[{"c":${misfit}}]` }, wanted)
 }
 
-/** Whether a column that was there has another type after `updateSchema`: then every row has changed. */
+/** Whether an existing column has another type after `updateSchema`: then every row has changed. */
 function isWidened({ type, stays }: Situation): boolean {
   return type !== null && stays !== true
 }
@@ -121,7 +121,7 @@ const adds: ContractCase[] = SITUATIONS.flatMap((situation) =>
   ),
 )
 
-/** PATCH with the first value that does not fit: it alone decides the column's new type. */
+/** PATCH with the first value that does not fit, which alone decides the column's new type. */
 function updateCase(situation: Situation, misfit: Sent, form: Form): ContractCase {
   const { rule, old = ['', ''] } = situation
   const [sent, , updated] = misfit
@@ -145,7 +145,7 @@ function updateCase(situation: Situation, misfit: Sent, form: Form): ContractCas
       const drops = form === 'dropColumns'
       const isRetyped = !drops && isWidened(situation)
       assert.equal(etagOf(other), isRetyped ? '"3"' : '"2"')
-      // A dropped cell is as absent from the changes as one that was not sent: the old one stays.
+      // A dropped cell is as if it was not sent: the old value remains.
       assert.equal(
         await rowTextsOf(api, table),
         pageText([

@@ -1,10 +1,10 @@
-// Inputs of the cases of `onSchemaError`: the same rows as a body and as a stash, of JSON and of CSV, in
-// one chunk and in many; and what a table then holds, compared as text, so that no token can change.
+// Inputs of the `onSchemaError` cases: the same rows as a body and as a stash, in JSON and in CSV, in one chunk and in
+// many. The table's rows are compared as text, so that no token can change.
 import { type Api, CSV, type SendOptions, type TableAt, uniqueName } from './api.js'
 
 export type Form = 'abort' | 'dropColumns' | 'updateSchema'
 
-/** Rows in two spellings, which need not mean the same. An empty list: not sent in that spelling. */
+/** Rows in two forms, which may have different meanings. An empty list is not sent in that form. */
 export type Rows = Readonly<{
   /** Row objects as JSON text. */
   json: readonly string[]
@@ -14,9 +14,9 @@ export type Rows = Readonly<{
 type Shape = Readonly<{
   what: string
   isStash: boolean
-  /** The rows in each of the two spellings, in order. */
+  /** The forms in which rows are sent, in order. */
   parts: 'json' | 'csv' | 'both'
-  /** Each row is a chunk of its own. */
+  /** Whether each row is a separate chunk. */
   split: boolean
 }>
 
@@ -30,7 +30,7 @@ export const SHAPES: readonly Shape[] = [
   { what: 'a stash of JSON and CSV chunks', isStash: true, parts: 'both', split: true },
 ]
 
-/** The items of the rows that a shape sends, in the order in which it sends them. */
+/** The items for the rows that a shape sends, in the order of sending. */
 export function arrange<T>({ parts }: Shape, json: readonly T[], csv: readonly T[]): T[] {
   if (parts === 'json') return [...json]
   if (parts === 'csv') return [...csv]
@@ -38,7 +38,7 @@ export function arrange<T>({ parts }: Shape, json: readonly T[], csv: readonly T
   return Array.from({ length }, (_, i) => [...json.slice(i, i + 1), ...csv.slice(i, i + 1)]).flat()
 }
 
-/** Rows that were made ready to be sent: the stash is there. `rows` is what stands for them in a body object. */
+/** Rows ready to be sent, with their stash if there is one. `rows` represents them in a body object. */
 export type Sendable = SendOptions & Readonly<{ rows: string | null }>
 
 export async function sendable(api: Api, shape: Shape, { json, csv }: Rows): Promise<Sendable> {
@@ -64,7 +64,7 @@ export async function sendable(api: Api, shape: Shape, { json, csv }: Rows): Pro
   return { body: { $stashID }, rows: JSON.stringify({ $stashID }) }
 }
 
-/** The rows of a table as they read back, without their IDs: the texts of the row objects. */
+/** The rows of a table, without their IDs, as texts of row objects. */
 export async function rowTextsOf(api: Api, table: TableAt): Promise<string> {
   return (await api.textOf(table)).replace(/"\$rowID":"[\w-]{22}",?/g, '')
 }
@@ -74,7 +74,7 @@ export function pageText(rows: readonly string[]): string {
   return `{"data":[${rows.join(',')}]}`
 }
 
-/** A field of CSV in quotes; an empty one without. */
+/** A CSV field in quotes; an empty one stays unquoted. */
 export function quoted(field: string): string {
   return field === '' ? '' : `"${field.replaceAll('"', '""')}"`
 }

@@ -1,5 +1,5 @@
-// CONTRACT.md, section 3, `onSchemaError`: each operation that takes rows, in each form, with rows that do not fit in
-// several ways at once.
+// CONTRACT.md, section 3, `onSchemaError`: each operation that takes rows, in each form, with rows that break several
+// rules at once.
 import assert from 'node:assert/strict'
 import {
   type Api,
@@ -68,14 +68,14 @@ type Shape = (typeof SHAPES)[number]
 
 type Operation = Readonly<{
   what: string
-  /** Rows that are there before, in a table of this schema; null: there is no table. */
+  /** A row that exists before, in a table with this schema; null: no table exists. */
   before: readonly [schema: string, row: string] | null
-  /** Whether it can say it with these rows: a schema has no place beside CSV. */
+  /** Whether the operation can send rows in this shape: CSV has no place for a schema. */
   takes(shape: Shape): boolean
   request(table: TableAt, sent: Sendable): [method: string, path: string, options: SendOptions]
-  /** Whether the rows that are there stay. */
+  /** Whether existing rows remain. */
   adds: boolean
-  /** There is no schema that rows could misfit: all forms infer it. */
+  /** The types of all forms are inferred, so there is no schema that rows could misfit. */
   infers: boolean
 }>
 
@@ -164,7 +164,7 @@ async function perform(
   return { reply, before: table, after: table ?? tableAt(data?.tableID ?? '') }
 }
 
-/** Cells that show by how they are taken which type each column has. */
+/** Cells whose acceptance shows the type of each column. */
 const AFTER_DROPPED = {
   takes: '{"n":5,"d":"2024-02-29","s":"z"}',
   refuses: [
@@ -237,7 +237,7 @@ const aborted: ContractCase[] = OPERATIONS.flatMap((operation) =>
         await checkDone(api, sent, arrange(shape, UPDATED.json, UPDATED.csv), AFTER_UPDATED)
         return
       }
-      // The first row of CSV has all columns of the header, the unknown `u` too.
+      // The first CSV row has all columns of the header, including the unknown `u`.
       const wanted = shape.parts === 'json' ? invalidValue('n') : unknownColumn('u')
       expectRefusal(sent.reply, wanted)
       if (sent.before === null) return assert.equal(await api.tableCount(CREATED), tables)
@@ -247,7 +247,7 @@ const aborted: ContractCase[] = OPERATIONS.flatMap((operation) =>
   })),
 )
 
-/** Values that no type holds. */
+/** Values that fit no type. */
 const UNFIT: readonly [what: string, token: string][] = [
   ['an object', '{"a":1}'],
   ['an empty object', '{}'],

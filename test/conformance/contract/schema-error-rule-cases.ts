@@ -1,4 +1,4 @@
-// CONTRACT.md, section 3, `onSchemaError`: what it leaves as it is, versions, and new columns.
+// CONTRACT.md, section 3, `onSchemaError`: what it does not change, versions, and new columns.
 import assert from 'node:assert/strict'
 import {
   type Api,
@@ -29,7 +29,7 @@ function formOf(query: string): string {
   return query.slice(query.indexOf('=') + 1)
 }
 
-/** Refusals that are not about the fit of data: no form takes them away. */
+/** Refusals for other reasons than misfitting values: no form suppresses them. */
 const REFUSED: readonly [
   rule: string,
   body: unknown,

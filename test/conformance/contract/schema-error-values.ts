@@ -1,20 +1,20 @@
-// CONTRACT.md, section 3, `onSchemaError`: values that do not fit the column `c`, and what becomes of them. Those of a
-// column that the table lacks are in schema-error-new-columns.ts.
+// CONTRACT.md, section 3, `onSchemaError`: values that do not fit the column `c`, and their results.
+// schema-error-new-columns.ts has the values of a column that the table lacks.
 
-/** A value as it is sent, and the JSON tokens that read back; null: an empty cell. */
+/** A value as it is sent, and the stored JSON tokens; null: an empty cell. */
 export type Sent = readonly [sent: string, dropped: string | null, updated: string | null]
 
 export type Situation = Readonly<{
   rule: string
   /** null: the table lacks the column. */
   type: unknown
-  /** A cell that is there before: the token that is stored, and what it reads as under `updateSchema`. */
+  /** An existing cell: the stored token, and its token after `updateSchema`. */
   old?: readonly [stored: string, after: string]
-  /** The column keeps its type under `updateSchema`. */
+  /** Whether the column keeps its type under `updateSchema`. */
   stays?: true
   json: readonly Sent[]
   csv: readonly Sent[]
-  /** Values that the column takes and refuses after `updateSchema`. */
+  /** Values that the column accepts and refuses after `updateSchema`. */
   takes: readonly string[]
   refuses: readonly string[]
 }>

@@ -4,7 +4,7 @@ import { type Api, type ContractCase, CSV, STASH_NOT_FOUND, TSV, uniqueName } fr
 
 const STASH_LIFETIME_MS = 48 * 3_600_000
 
-/** The numbers `n` of a table made from a stash, in order. */
+/** The numbers `n` of a table created from a stash, in order. */
 async function numbersOf(api: Api, stashId: string): Promise<readonly unknown[]> {
   const table = await api.createTable({ rows: { $stashID: stashId } })
   return (await api.cellsOf(table)).map(({ n }) => n)

@@ -1,4 +1,4 @@
-// CONTRACT.md, section 5: what a table is, its name, and its end.
+// CONTRACT.md, section 5: a table's properties, renaming and deletion.
 import assert from 'node:assert/strict'
 import {
   type Api,

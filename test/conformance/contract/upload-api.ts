@@ -1,11 +1,11 @@
-// Steps of the cases of uploads and files.
+// Steps of the upload and file cases.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { Api, Reply, SendOptions } from './api.js'
 
 export type Upload = Readonly<{
   id: string
-  /** `uploadLocation` without the URL of the server. */
+  /** `uploadLocation` without the server's URL. */
   location: string
   contentType: string
   /** The path of its completion. */
@@ -19,7 +19,7 @@ export type UploadAbout = Readonly<{
   appId?: string
 }>
 
-/** The first step. */
+/** The first step: creates the upload. */
 export async function createUpload(
   api: Api,
   { appId = 'app-1', ...given }: UploadAbout = {},
@@ -39,12 +39,12 @@ export async function createUpload(
   }
 }
 
-/** The second step: bytes, without a key. */
+/** The second step's request: bytes, without a key. */
 export function bytesOptions(upload: Upload, body: string | Uint8Array): SendOptions {
   return { body, type: upload.contentType, key: null }
 }
 
-/** The second step. */
+/** The second step: sends the bytes. */
 export async function putBytes(
   api: Api,
   upload: Upload,
@@ -53,7 +53,7 @@ export async function putBytes(
   return api.ok('PUT', upload.location, bytesOptions(upload, body))
 }
 
-/** The third step; gives the URL without that of the server. */
+/** The third step: completes the upload. @returns the path of its URL */
 export async function complete(api: Api, { completion }: Upload): Promise<string> {
   return fileOf(api, await api.ok('POST', completion))
 }
@@ -78,7 +78,7 @@ export async function storeFile(
 
 export type FileReply = Readonly<{ status: number; headers: Headers; bytes: Buffer }>
 
-/** Reads a file without a key, holding the answer against its shape. */
+/** Reads a file without a key, and checks the shape of the answer. */
 export async function readFile(
   api: Api,
   path: string,
@@ -101,7 +101,7 @@ export async function textOf(api: Api, path: string): Promise<string> {
   return bytes.toString()
 }
 
-/** Bytes that no other file has. */
+/** Bytes that occur in no other file. */
 export function someBytes(length: number): Buffer {
   return randomBytes(length)
 }

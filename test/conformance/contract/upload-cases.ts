@@ -1,4 +1,4 @@
-// CONTRACT.md, section 9: direct uploads in three steps, and what each step refuses.
+// CONTRACT.md, section 9: direct uploads in three steps, and the refusals of each step.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import {
@@ -118,7 +118,7 @@ const steps: ContractCase[] = [
       const headers = ['Content-Type: image/png', 'Content-Length: 100000', 'Expect: 100-continue']
       const lines = head(api, `PUT ${basePath(api)}${upload.location}`, ...headers)
       hanging.write(`${lines.join('\r\n')}\r\n\r\n`)
-      assert.equal((await hanging.reply()).status, 100) // It is read from now on.
+      assert.equal((await hanging.reply()).status, 100) // Its body is read from now on.
       hanging.write('only the beginning')
       await putBytes(api, upload, 'whole')
       const reply = await hanging.reply()
@@ -180,7 +180,7 @@ const LENGTHS: readonly (readonly [sent: number, isGood: boolean])[] = [
   [200_000, false],
 ]
 
-/** Sends a chunked body, and gives the status and the error type of the answer. */
+/** Sends a chunked body. @returns the status and error type of the answer */
 async function putChunked(
   api: Api,
   { location, contentType }: Upload,

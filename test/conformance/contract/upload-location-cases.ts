@@ -1,4 +1,4 @@
-// CONTRACT.md, section 9: the location of an upload is signed, and nothing but the location as it was given works.
+// CONTRACT.md, section 9: the location of an upload is signed, and works only unchanged.
 import assert from 'node:assert/strict'
 import { type Api, type ContractCase, expectRefusal, METHOD } from './api.js'
 import { basePath, head, sendRaw } from './raw-http.js'
@@ -20,7 +20,7 @@ function partsOf({ location }: Upload): Parts {
   return { path, pairs: query.split('&') }
 }
 
-/** Sends the PUT to a target exactly as it is written. */
+/** Sends the PUT to a target exactly as written. */
 async function putRaw(
   api: Api,
   target: string,
@@ -30,7 +30,7 @@ async function putRaw(
   return { status, text: body }
 }
 
-/** Ways to change a location. None of them may be good. */
+/** Changed locations, which must all be refused. */
 function changesOf(upload: Upload, other: Upload): readonly (readonly [what: string, string])[] {
   const { path, pairs } = partsOf(upload)
   const withQuery = (changed: readonly string[]) => `${path}?${changed.join('&')}`
@@ -84,7 +84,7 @@ const changed: ContractCase[] = [
       const upload = await createUpload(api)
       const other = await createUpload(api, { contentType: 'image/gif' })
       for (const [what, target] of changesOf(upload, other)) {
-        if (target.includes('#')) continue // No client sends one.
+        if (target.includes('#')) continue // No client sends a fragment.
         const reply = await putRaw(api, target)
         assert.equal(reply.status, 403, `${what}: ${target}`)
         expectRefusal(reply, SIGNATURE)

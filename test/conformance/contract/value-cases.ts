@@ -11,7 +11,7 @@ import {
 } from './api.js'
 import { ARRAY_VALUES, KIND_VALUES } from './value-table.js'
 
-/** The tokens of the column `c`, in row order, as the page shows them; null where the cell is empty. */
+/** The tokens of the column `c` in row order, as the page shows them; null for an empty cell. */
 async function tokensOf(api: Api, table: TableAt): Promise<readonly (string | null)[]> {
   const text = await api.textOf(table)
   const rows = text.slice('{"data":['.length, -']}'.length).split(/(?<=\}),(?=\{"\$rowID")/)

@@ -1,25 +1,25 @@
-// Values that fit and do not fit each kind (CONTRACT.md, section 3). JSON values are given as their tokens.
+// Values that fit and do not fit each kind (CONTRACT.md, section 3). JSON values are tokens.
 
 export type KindValues = Readonly<{
   kind: string
-  /** JSON tokens that fit, and come back as they are. */
+  /** JSON tokens that fit and are returned unchanged. */
   fits: readonly string[]
   /** JSON tokens that do not fit. */
   misfits: readonly string[]
-  /** CSV fields that fit, and the JSON token each comes back as. */
+  /** CSV fields that fit, each with the JSON token that is returned. */
   textFits: readonly (readonly [field: string, token: string])[]
   /** CSV fields that do not fit. */
   textMisfits: readonly string[]
 }>
 
-/** The token of a JSON string. */
+/** The tokens of JSON strings. */
 function quoted(texts: readonly string[]): readonly string[] {
   return texts.map((text) => JSON.stringify(text))
 }
 
 const NOT_STRINGS = ['12', 'true', 'false', '[]', '["a"]', '{}', '{"a":1}']
 
-/** A kind whose CSV rule is its JSON rule. */
+/** A kind with the same rule for CSV and JSON. */
 function textKind(kind: string, fits: readonly string[], misfits: readonly string[]): KindValues {
   return {
     kind,
@@ -75,7 +75,7 @@ const ANY_TEXTS = [
   '__proto__',
 ]
 
-/** Well-formed text is all that string and markdown ask for. */
+/** A kind that accepts any well-formed text, such as string and markdown. */
 function anyText(kind: string): KindValues {
   return {
     kind,
@@ -290,7 +290,7 @@ export const KIND_VALUES: readonly KindValues[] = [
   },
 ]
 
-/** Arrays: the kind of their elements, tokens that fit and tokens that do not. */
+/** Arrays: the kind of their elements, and tokens that fit and do not fit. */
 export const ARRAY_VALUES: readonly (readonly [
   items: string,
   fits: readonly string[],

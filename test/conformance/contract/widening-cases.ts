@@ -1,4 +1,4 @@
-// CONTRACT.md, section 3, `updateSchema`: rows that are there when a column is widened, once and again.
+// CONTRACT.md, section 3, `updateSchema`: existing rows when a column is widened, once and again.
 import assert from 'node:assert/strict'
 import {
   type ContractCase,

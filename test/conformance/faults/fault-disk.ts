@@ -1,4 +1,4 @@
-// A disk in memory that fails as a test tells it to: one database, the objects and a file beside it.
+// A disk in memory that fails on a test's command: one database, the objects and a file.
 //
 //     const disk = new FaultDisk({ seed: 1 })
 //     disk.faults = nthStep(7, { kind: 'crash', side: 'before', of: 'machine' })
@@ -17,24 +17,24 @@ import { FaultObjects, ObjectFiles } from './fault-objects.js'
 import { DiskGone, type Fault, type FaultPlan, NO_FAULTS, type PortStep } from './fault-plan.js'
 import type { SortedRecords } from './sorted-records.js'
 
-/** Options of a `FaultDisk`. Unknown names are refused. */
+/** Options of a `FaultDisk`. Unknown names are rejected. */
 export type FaultDiskOptions = Readonly<{
-  /** Decides what a crash leaves, and which bit a fault hits. Default: 0. Range: 0 to 2^32 - 1. */
+  /** Seed that decides what a crash leaves, and which bit a fault flips. Default: 0. Range: 0 to 2^32 - 1. */
   seed?: number
   /**
-   * The bytes that a sync covers. `leveldb`: the log written to, so that a synced batch may survive an earlier one that
-   * was not. `prefix`: everything before it. Default: `leveldb`.
+   * The bytes that a sync covers. `leveldb`: the current log, so that a synced batch may survive an earlier batch that
+   * was not synced. `prefix`: everything before it. Default: `leveldb`.
    */
   model?: LossModel
-  /** Bytes of a log after which the next one begins. Default: 4 MiB, as in LevelDB. Range: 1 to 2^53 - 1. */
+  /** Bytes of a log before the next one begins. Default: 4 MiB, as in LevelDB. Range: 1 to 2^53 - 1. */
   logBytesMax?: number
-  /** Whether a second opening is refused while there is one. Default: true. */
+  /** Whether a second opening is refused while one is open. Default: true. */
   locks?: boolean
-  /** Whether a point read of the database may be done at once; else it can be delayed, too. Default: true. */
+  /** Whether the database offers synchronous point reads. Otherwise every read can be delayed. Default: true. */
   getSync?: boolean
 }>
 
-/** Damage at rest: of a record, of the log (a batch of it, or its end), or of an object. */
+/** Damage at rest: to a record, to the log (one batch, or its end), or to an object. */
 export type Damage =
   | 'flipRecord'
   | 'swapRecords'
@@ -65,7 +65,7 @@ const RANGES = {
 }
 
 /**
- * A disk in memory that fails as a test tells it to: a database, objects and a file, which survive a crash as on a
+ * A disk in memory that fails on a test's command: a database, objects and a file, which survive a crash as on a real
  * disk.
  * @example
  * import { openLevelKv, openStore } from 'rowstash'
@@ -79,7 +79,7 @@ const RANGES = {
  * console.log(await again.team('acme').table(tableId).count()) // 1
  */
 export class FaultDisk {
-  /** Which faults are met from here on. */
+  /** Decides the faults of the following steps. */
   faults: FaultPlan = NO_FAULTS
   /** Called when the process ends. */
   onCrash: () => void = () => {}
@@ -105,32 +105,32 @@ export class FaultDisk {
     this.#log = new FaultLog({ model, logBytesMax, below: (limit) => this.#below(limit) })
   }
 
-  /** Steps of its ports so far. */
+  /** Number of steps of its ports so far. */
   get steps(): number {
     return this.#steps
   }
 
-  /** Whether the process that uses it has ended. */
+  /** Whether the process on the disk has ended. */
   get isDown(): boolean {
     return this.#life.isOver
   }
 
-  /** Batches that its database has written so far. */
+  /** Number of batches that the database has written so far. */
   get batches(): number {
     return this.#log.batches
   }
 
-  /** Whether the machine ever went down. */
+  /** Whether the machine has ever crashed. */
   get hasLostPower(): boolean {
     return this.#hasLostPower
   }
 
-  /** Which of them power cuts took back since this was asked last. */
+  /** The numbers of batches lost in power cuts since the last call. */
   takeLost(): readonly number[] {
     return this.#log.takeLost()
   }
 
-  /** The database: not open yet. */
+  /** The database, not yet open. */
   level(): LevelDatabase {
     this.#begin()
     return new FaultLevel(this.#access, this.#life, this.#getSync)
@@ -149,8 +149,8 @@ export class FaultDisk {
   }
 
   /**
-   * Ends the process: nothing that it still does has an effect. What the process wrote stays, unless the
-   * machine goes down with it: then what was not synced is lost, or kept, or kept in part.
+   * Ends the process: nothing that it still does has an effect. What the process wrote remains, unless the machine
+   * crashes with it: then unsynced data is lost, kept, or kept in part.
    * @throws {StoreError} REQUEST_VALIDATION_ERROR
    */
   crash(of: 'process' | 'machine'): void {
@@ -169,7 +169,7 @@ export class FaultDisk {
   }
 
   /**
-   * Damages what is on the disk while nobody uses it.
+   * Damages stored data while nobody uses it.
    * @returns whether there was something to damage
    * @throws {StoreError} REQUEST_VALIDATION_ERROR
    */
@@ -207,7 +207,7 @@ export class FaultDisk {
     return isDone
   }
 
-  /** A new process begins with the first port that it opens. */
+  /** The first port opened after a crash begins a new process. */
   #begin(): void {
     if (this.#life.isOver) this.#life = { isOver: false }
   }
@@ -236,7 +236,7 @@ export class FaultDisk {
     life: Life,
   ): Promise<Fault | null> {
     const fault = this.#stepNow(port, operation, life)
-    await undefined // A disk never completes a step in the turn of the call.
+    await undefined // A disk never completes a step synchronously.
     if (fault?.kind === 'delay') for (let turn = 0; turn < fault.turns; turn++) await undefined
     if (life.isOver) throw new DiskGone('The process has ended')
     return fault?.kind === 'delay' ? null : fault
@@ -265,7 +265,7 @@ export class FaultDisk {
     if (this.#user === user) this.#user = null
   }
 
-  /** Pseudo-random (xorshift): the same for the same seed and the same calls. */
+  /** Pseudo-random numbers (xorshift): the same for the same seed and the same calls. */
   #below(limit: number): number {
     this.#state ^= this.#state << 13
     this.#state ^= this.#state >>> 17

@@ -1,11 +1,11 @@
-// A small file beside the database, on the same disk: replaced as a whole and durably, or written over in
-// place without waiting for the disk.
+// A small file on the same disk as the database: replaced as a whole and durably, or overwritten in place without a
+// sync.
 import type { HighWaterFile } from '../../../src/kv/high-water.js'
 import type { DiskAccess, Life } from './fault-level.js'
 import { DiskFault, type Fault, type PortStep } from './fault-plan.js'
 import { portError } from './port-error.js'
 
-/** The part of the file that is on the disk, and the part that only the system has yet. */
+/** The bytes on the disk, and the bytes that only the system has yet. */
 export class FileBytes {
   current: Uint8Array | null = null
   #durable: Uint8Array | null = null
@@ -19,7 +19,7 @@ export class FileBytes {
     this.current?.set(bytes, at)
   }
 
-  /** The machine goes down: what was written over is there, or was not written back. */
+  /** The machine crashes: overwritten bytes were written back, or are lost. */
   losePower(below: (limit: number) => number): void {
     const next = below(2) === 0 ? this.current : this.#durable
     this.current = next?.slice() ?? null
@@ -55,7 +55,7 @@ export class FaultFile implements HighWaterFile {
   }
 
   check(): void {
-    // Nobody else comes to this disk.
+    // Nobody else uses this disk.
   }
 
   async probe(): Promise<void> {
@@ -63,7 +63,7 @@ export class FaultFile implements HighWaterFile {
   }
 
   async close(): Promise<void> {
-    // It holds nothing open.
+    // It holds no resources.
   }
 
   async #step(operation: PortStep['operation'], effect: () => void): Promise<void> {

@@ -1,4 +1,4 @@
-// A database in memory as `openLevelKv` takes it, on a disk that may fail.
+// A database in memory for `openLevelKv`, on a disk that may fail.
 import type { LevelDatabase, LevelOperation } from '../../../src/kv/level-database.js'
 import type { FaultLog } from './fault-log.js'
 import { DiskFault, DiskGone, type Fault, type PortStep } from './fault-plan.js'
@@ -11,16 +11,16 @@ import {
   type StoredRecord,
 } from './sorted-records.js'
 
-/** The disk as its two ports see it. */
+/** The disk for its two ports. */
 export interface DiskAccess {
   readonly log: FaultLog
-  /** Takes a step: waits as long as it is delayed, ends the process in it, or says what else it meets. */
+  /** Takes a step: waits for its delay, ends the process, or returns another fault. */
   step(port: PortStep['port'], operation: PortStep['operation'], life: Life): Promise<Fault | null>
-  /** As `step`, for what does not wait: a delay is none. */
+  /** A step of a synchronous operation, which ignores delays. */
   stepNow(port: PortStep['port'], operation: PortStep['operation'], life: Life): Fault | null
-  /** Ends the process after a step, if that is its fault. */
+  /** Ends the process after a step, if its fault says so. */
   after(fault: Fault | null, life: Life): void
-  /** Enters the only user of the database. @returns whether there was none. */
+  /** Registers the only user of the database. @returns whether there was none */
   lock(user: object): boolean
   unlock(user: object): void
   below(limit: number): number
@@ -38,7 +38,7 @@ type RangeOptions = ReadOptions &
     reverse?: boolean | undefined
   }>
 
-/** How many records one call of an iterator brings: few, so that the next call may meet a fault. */
+/** Records per call of an iterator: few, so that the next call may meet a fault. */
 const ITERATOR_RECORDS_MAX = 1_000
 
 /** A database of the abstract-level family on a `FaultDisk`. */
@@ -48,7 +48,7 @@ export class FaultLevel implements LevelDatabase {
   readonly #life: Life
   #status: 'opening' | 'open' | 'closed' = 'opening'
   #records: SortedRecords = NO_RECORDS
-  /** After a failed sync LevelDB refuses all further writes. */
+  /** After a failed sync, LevelDB refuses all further writes. */
   #refusesWrites = false
 
   constructor(disk: DiskAccess, life: Life, getSync: boolean) {
@@ -77,7 +77,7 @@ export class FaultLevel implements LevelDatabase {
     const fault = await this.#disk.step('level', 'close', this.#life)
     this.#status = 'closed'
     this.#disk.unlock(this)
-    // As with a file: what fails is told, and it is closed all the same.
+    // Like a file: the failure is reported, and it is closed all the same.
     if (fault !== null && fault.kind !== 'crash') throw failureOf(fault)
     this.#disk.after(fault, this.#life)
   }
@@ -95,7 +95,7 @@ export class FaultLevel implements LevelDatabase {
   }
 
   async getMany<K, V>(keys: K[], options: ReadOptions): Promise<(V | undefined)[]> {
-    const records = this.#recordsOf(options) // LevelDB takes its snapshot at the call.
+    const records = this.#recordsOf(options) // LevelDB creates its snapshot in the call.
     const fault = await this.#disk.step('level', 'read', this.#life)
     const found = keys.map((key) => this.#read(fault, key, () => valueIn(records, key)))
     this.#disk.after(fault, this.#life)
@@ -183,7 +183,7 @@ export class FaultLevel implements LevelDatabase {
 
   #damaged(fault: Fault, key: Uint8Array, value: Uint8Array): Uint8Array {
     if (fault.kind === 'flip') return flipBit(value, this.#disk.below(value.length * 8))
-    // A misdirected read most often returns the record beside it.
+    // A misdirected read usually returns the neighbouring record.
     const at = lowerBound(this.#records, key)
     const other = this.#records[at + 1] ?? this.#records[at - 1]
     return other?.value ?? value
@@ -227,7 +227,7 @@ export class FaultSnapshot {
     return this.#records
   }
 
-  /** A snapshot holds on to nothing that closing would free. */
+  /** A snapshot holds nothing that closing would free. */
   ref(): void {}
   unref(): void {}
 
@@ -290,7 +290,7 @@ function failureOf({ kind }: Fault): DiskFault {
   return new DiskFault(kind === 'full' ? 'ENOSPC' : 'EIO')
 }
 
-/** As abstract-level says that a database is not open, and why. */
+/** The error of abstract-level for a database that is not open, with its cause. */
 function notOpen(cause: Error): Error {
   return Object.assign(new Error('Database failed to open', { cause }), {
     code: 'LEVEL_DATABASE_NOT_OPEN',

@@ -1,19 +1,19 @@
-// The parts of a LevelDB database on the disk: tables, which are durable, and logs, which are so as far as
-// they were synced. The behaviour is the measured one of LevelDB 1.20 (src/kv/LEVELDB.md, F3 to F8).
+// The parts of a LevelDB database on the disk: tables, which are durable, and logs, which are durable as far as they
+// were synced. The behaviour was measured on LevelDB 1.20 (src/kv/LEVELDB.md, F3 to F8).
 //
-// - A batch is in one log, and whole or not there. A log that is full is followed by the next one, and
-//   becomes a table some writes later; from then on it is durable.
-// - In the model `leveldb` a sync covers the log that is written to, not the one before. In the model
-//   `prefix` it covers all, so that a crash only ever loses the latest batches.
-// - After a full disk, what is written to the same log is lost when the log is read again.
+// - A batch is in one log, whole or not at all. A full log is followed by the next one, and becomes a durable table
+//   some writes later.
+// - In the model `leveldb` a sync covers the current log, not the previous one. In the model `prefix` it covers all
+//   logs, so that a crash only loses the latest batches.
+// - After a full disk, later batches of the same log are lost when the log is read again.
 import type { RecordChange, SortedRecords } from './sorted-records.js'
 import { applyBatch, NO_RECORDS } from './sorted-records.js'
 
-/** What a power cut may take: see `FaultDiskOptions.model`. */
+/** What a power cut may lose: see `FaultDiskOptions.model`. */
 export type LossModel = 'prefix' | 'leveldb'
 
 type LoggedBatch = {
-  /** Counts up from 1, over all logs and processes. */
+  /** The batch's number from 1, counted over all logs and processes. */
   readonly number: number
   readonly changes: readonly RecordChange[]
   isSynced: boolean
@@ -22,9 +22,9 @@ type LoggedBatch = {
 type Log = {
   readonly batches: LoggedBatch[]
   bytes: number
-  /** A torn record in it hides what follows. */
+  /** Whether a torn record hides the batches after it. */
   isTorn: boolean
-  /** So many more writes, and it is a table. */
+  /** Writes until the log becomes a table. */
   writesToTable: number
 }
 
@@ -48,17 +48,17 @@ export class FaultLog {
     this.#options = options
   }
 
-  /** Batches that were written to a log so far, lost ones among them. */
+  /** Number of batches written to a log so far, including lost ones. */
   get batches(): number {
     return this.#batches
   }
 
-  /** The numbers of the batches that power cuts took back since the last call, in order. */
+  /** The numbers of batches lost in power cuts since the last call, in order. */
   takeLost(): readonly number[] {
     return this.#lost.splice(0)
   }
 
-  /** Reads the logs again, as an open does, which makes a table of what they hold. */
+  /** Reads the logs as an opening does, and makes a table of them. */
   recover(): SortedRecords {
     for (const { batches } of this.#logs) {
       for (const { changes } of batches) this.#tables = applyBatch(this.#tables, changes)
@@ -76,7 +76,7 @@ export class FaultLog {
     if (log.bytes >= this.#options.logBytesMax) this.#logs.push(this.#newLog())
   }
 
-  /** The disk is full: what comes into this log from here on is lost. */
+  /** The disk is full: batches written to this log from here on are lost. */
   tear(): void {
     this.#current().isTorn = true
   }
@@ -86,7 +86,7 @@ export class FaultLog {
     this.#logs = this.#logs.filter((log) => !this.#makeTable(log))
   }
 
-  /** The machine goes down: of what was not synced, each log keeps some of its first batches. */
+  /** The machine crashes: each log keeps some of the first batches that were not synced. */
   losePower(): void {
     let isCut = false
     for (const log of this.#logs) {
@@ -99,7 +99,7 @@ export class FaultLog {
     }
   }
 
-  /** Drops one batch that others follow, as LevelDB does when its checksum fails. */
+  /** Drops a batch that is not the last, as LevelDB does if its checksum fails. */
   dropBatch(): boolean {
     const logs = this.#logs.filter(({ batches }) => batches.length > 0)
     const count = logs.reduce((sum, { batches }) => sum + batches.length, 0) - 1
@@ -115,7 +115,7 @@ export class FaultLog {
     return false
   }
 
-  /** Cuts the last batches off, as when the end of a log is lost. */
+  /** Cuts off the last batches, as if the end of a log was lost. */
   cutTail(): boolean {
     const log = this.#logs.findLast(({ batches }) => batches.length > 0)
     if (log === undefined) return false
@@ -123,7 +123,7 @@ export class FaultLog {
     return true
   }
 
-  /** Replaces what the tables hold: damage at rest. */
+  /** Replaces the content of the tables: damage at rest. */
   rewrite(change: (records: SortedRecords) => SortedRecords): void {
     this.#tables = change(this.recover())
   }
@@ -156,7 +156,7 @@ export class FaultLog {
     }
   }
 
-  /** @returns false for a log of a full disk, which has no room for a table. */
+  /** @returns false for a log of a full disk, which has no room for a table */
   #makeTable(log: Log): boolean {
     if (log.isTorn) return false
     for (const { changes } of log.batches) this.#tables = applyBatch(this.#tables, changes)

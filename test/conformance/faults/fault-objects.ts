@@ -1,5 +1,5 @@
-// Objects in memory, on a disk that may fail: written under a temporary name, synced, renamed, and durable
-// when the folder was synced.
+// Objects in memory, on a disk that may fail: an object is written under a temporary name, synced and renamed, and is
+// durable when the folder was synced.
 
 import { concatBytes } from '../../../src/base/bytes.js'
 import { invariant } from '../../../src/base/invariant.js'
@@ -18,16 +18,16 @@ import { portError } from './port-error.js'
 
 type StoredObject = {
   bytes: Uint8Array
-  /** Its bytes are on the disk. */
+  /** Whether its bytes are on the disk. */
   isSynced: boolean
-  /** Its name is: the folder was synced after the rename. */
+  /** Whether its name is durable: the folder was synced after the rename. */
   isDurable: boolean
 }
 
-/** The objects that are on the disk, and those that only the system has yet. */
+/** The objects on the disk, and the objects that only the system has yet. */
 export class ObjectFiles {
   readonly named = new Map<ObjectId, StoredObject>()
-  /** Deleted, but the folder was not synced: they may come back. */
+  /** Deleted before the folder was synced: they may return. */
   readonly #deleted = new Map<ObjectId, StoredObject>()
 
   rename(id: ObjectId, object: StoredObject): void {
@@ -47,7 +47,7 @@ export class ObjectFiles {
     if (object.isDurable) this.#deleted.set(id, object)
   }
 
-  /** The machine goes down: what was not synced is lost, or not, or in part. */
+  /** The machine crashes: unsynced data is lost, kept, or kept in part. */
   losePower(below: (limit: number) => number): void {
     for (const [id, object] of [...this.named]) {
       if (!object.isDurable && below(2) === 0) {
@@ -62,7 +62,7 @@ export class ObjectFiles {
     this.#deleted.clear()
   }
 
-  /** Damage at rest, to one object. @returns its id; null: there is none. */
+  /** Damages one object at rest. @returns its ID; null: there is none */
   damage(kind: 'flip' | 'cut' | 'lose' | 'swap', below: (limit: number) => number): string | null {
     const ids = [...this.named.keys()]
     const id = ids[below(Math.max(1, ids.length))]
@@ -82,7 +82,7 @@ export class ObjectFiles {
   }
 }
 
-/** A store of objects on a `FaultDisk`. */
+/** An object store on a `FaultDisk`. */
 export class FaultObjects implements ObjectStore {
   readonly #disk: DiskAccess
   readonly #files: ObjectFiles
@@ -193,7 +193,7 @@ export class FaultObjects implements ObjectStore {
     if (this.#syncs) await this.#step(operation, effect)
   }
 
-  /** A step with an effect, which a failure does not have. */
+  /** A step whose effect happens only if it does not fail. */
   async #step(operation: PortStep['operation'], effect: () => void = () => {}): Promise<void> {
     const fault = await this.#meet(operation)
     effect()

@@ -1,7 +1,7 @@
-// The faults of a port, and the plan that says where they happen.
+// The faults of a port, and the plan that tells where they happen.
 //
-// Every step of a port asks the plan first. A plan sees steps in the order in which they happen, so with the
-// same calls and the same seed the same step meets the same fault.
+// Every step of a port first asks the plan. A plan sees steps in the order in which they happen, so with the same calls
+// and the same seed the same step gets the same fault.
 import { booleanOption, checkFunctionOption, checkOptionNames } from '../../../src/base/options.js'
 import { CRASHES, checkArguments, checkInteger, checkWord } from '../argument-checks.js'
 
@@ -9,7 +9,7 @@ import { CRASHES, checkArguments, checkInteger, checkWord } from '../argument-ch
 export type PortStep = Readonly<{
   /** The port that takes the step. */
   port: 'level' | 'objects' | 'file'
-  /** What the port is about to do. */
+  /** The operation that the port begins. */
   operation:
     | 'open'
     | 'close'
@@ -28,35 +28,35 @@ export type PortStep = Readonly<{
     | 'replace'
     | 'overwrite'
     | 'probe'
-  /** 0-based number of this step among all of the disk. */
+  /** 0-based number of this step among all steps of the disk. */
   index: number
 }>
 
-/** What a step of a port meets. */
+/** A fault of a step of a port. */
 export type Fault = Readonly<
-  /** The step fails and has no effect; the next one works. */
+  /** The step fails without an effect; the next one works. */
   | { kind: 'fail' }
   /** No space is left: the step fails. Later writes of the database are acknowledged, and lost at its next open. */
   | { kind: 'full' }
-  /** A write fails, is not to be seen, and is there after the next open. Until then all writes fail. */
+  /** A write fails and is not visible, but is there after the next open. Until then all writes fail. */
   | { kind: 'zombie' }
-  /** The process ends here, or the machine does: see `FaultDisk.crash`. */
+  /** The process or the machine crashes here: see `FaultDisk.crash`. */
   | { kind: 'crash'; side: 'before' | 'after'; of: 'process' | 'machine' }
-  /** One bit of what a read, a scan or a get gives is another one. */
+  /** A read, a scan or a get returns data with one bit flipped. */
   | { kind: 'flip' }
-  /** A read, a scan or a get gives what stands at another key. */
+  /** A read, a scan or a get returns the data of another key. */
   | { kind: 'misdirect' }
-  /** The step takes a number of turns of the promise queue longer. Range: 0 to 2^53 - 1. */
+  /** The step takes this many more turns of the promise queue. Range: 0 to 2^53 - 1. */
   | { kind: 'delay'; turns: number }
 >
 
-/** Decides what a step meets; null: nothing. */
+/** Decides the fault of a step; null: none. */
 export type FaultPlan = (step: PortStep) => Fault | null
 
 export const NO_FAULTS: FaultPlan = () => null
 
 /**
- * The n-th step (0-based) of those that fit meets the fault: only that one, or with `lasting` each from it on.
+ * The n-th step (0-based) that fits gets the fault; with `lasting`, each later one does too.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR, OPTION_NOT_ALLOWED
  * @example
  * import { isStoreError, openLevelKv, openStore } from 'rowstash'
@@ -115,21 +115,21 @@ function checkFault(fault: Fault): void {
   checkWord('of', fault.of, CRASHES)
 }
 
-/** Options of `nthStep`. Unknown names are refused. */
+/** Options of `nthStep`. Unknown names are rejected. */
 export type NthStepOptions = Readonly<{
-  /** Default: false. */
+  /** Whether each later step that fits gets the fault too. Default: false. */
   lasting?: boolean
   /** Which steps count. Default: all. */
   fits?: (step: PortStep) => boolean
 }>
 
-/** The failure of every step on a disk whose process, or machine, has ended. */
+/** The failure of every step on a disk whose process or machine has crashed. */
 export class DiskGone extends Error {
   override readonly name = 'DiskGone'
   readonly code = 'EIO'
 }
 
-/** A fault that the system reports, as Node and LevelDB do. */
+/** A fault that the system reports, in the form of Node and LevelDB. */
 export class DiskFault extends Error {
   override readonly name = 'DiskFault'
   readonly code: 'EIO' | 'ENOSPC'

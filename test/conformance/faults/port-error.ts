@@ -1,7 +1,7 @@
 import { isStoreError, StoreError } from '../../../src/base/store-error.js'
 import { DiskFault } from './fault-plan.js'
 
-/** A failure of the disk as a port tells it. */
+/** A failure of the disk as an error of a port. */
 export function portError(
   failure: unknown,
   message: string,

@@ -1,4 +1,4 @@
-// Records in key order that never change: a batch makes new ones, so a snapshot is a reference.
+// Immutable records in key order. A batch creates new ones, so a snapshot is a reference.
 import { compareBytes } from '../../../src/base/bytes.js'
 
 export type StoredRecord = Readonly<{ key: Uint8Array; value: Uint8Array }>
@@ -10,7 +10,7 @@ export type RecordChange =
 
 export const NO_RECORDS: SortedRecords = []
 
-/** The index of the first record whose key is not below this one. */
+/** The index of the first record whose key is at least this key. */
 export function lowerBound(records: SortedRecords, key: Uint8Array): number {
   let [low, high] = [0, records.length]
   while (low < high) {
@@ -27,7 +27,7 @@ export function findRecord(records: SortedRecords, key: Uint8Array): StoredRecor
   return record !== undefined && compareBytes(record.key, key) === 0 ? record : undefined
 }
 
-/** The records after a batch; of several changes of one key the last counts. */
+/** The records after a batch. Of several changes of one key the last applies. */
 export function applyBatch(
   records: SortedRecords,
   changes: readonly RecordChange[],

@@ -1,4 +1,4 @@
-// Two stores open on the same data, as two processes have them: what `KvStore.shared` promises.
+// Two stores open on the same data, as in two processes: the promise of `KvStore.shared`.
 import assert from 'node:assert/strict'
 import type { KvCommit, KvPartition, KvStore } from '../../../src/kv/kv.js'
 import {
@@ -30,7 +30,7 @@ function record(key: string, value: string) {
   return [bytes(key), bytes(value)] as const
 }
 
-/** Runs two commits at once, each in turn first, on records that `prepare` puts. */
+/** Runs two commits at once, alternating which begins, on records that `prepare` puts. */
 async function race(
   first: KvStore,
   second: KvStore,

@@ -1,4 +1,4 @@
-// A store whose connections break: each commit happens once or not at all, and its caller is told which, or that it is
+// A store whose connections break: each commit happens once or not at all, and its caller learns which, or that this is
 // unknown.
 import assert from 'node:assert/strict'
 import { isStoreError } from '../../../src/base/store-error.js'
@@ -10,7 +10,7 @@ export type LossRule = (store: KvStore, cut: () => void) => Promise<void>
 
 const ROUNDS = 40
 
-/** What became of a commit whose connection broke. */
+/** The outcome of a commit whose connection broke. */
 type Told = 'written' | 'refused' | 'unchanged' | 'unknown'
 
 async function told(commit: ReturnType<KvPartition['commit']>): Promise<Told> {
@@ -24,7 +24,7 @@ async function told(commit: ReturnType<KvPartition['commit']>): Promise<Told> {
   }
 }
 
-/** Lets a number of turns of the event loop pass, so that the cut meets each state of a commit. */
+/** Waits for a number of turns of the event loop, so that the cut hits each state of a commit. */
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setTimeout(resolve, 0))
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { KvRules } from './kv-support.js'
 import { bytes, keysOf, put, putAll, text, textAt } from './kv-support.js'
 
-/** Every one-byte key, and some that differ late. */
+/** Every one-byte key, and keys that differ only near their end. */
 const TRICKY_KEYS = [
   ...Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte)),
   Uint8Array.of(0, 0),
@@ -87,7 +87,7 @@ export const kvReadCases: KvRules = {
 
   'a key of 1,024 bytes is a key, also in a partition of the longest name': async (_, store) => {
     const partition = store.partition('\u20ac'.repeat(256))
-    // No two of them are alike in their first thousand bytes, so that nothing can compress them.
+    // No two keys are similar in their first thousand bytes, so that nothing can compress them.
     const keys = [1, 2].map((seed) => Uint8Array.from({ length: 1_024 }, (_, i) => mixed(i, seed)))
     await partition.commit({ puts: keys.map((key) => [key, key] as const) })
 

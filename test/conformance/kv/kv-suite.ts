@@ -1,4 +1,4 @@
-// The rules for a KvStore that the store relies on. Every implementation, and every wrapper around one, must pass.
+// The rules for a KvStore on which the store relies. Every implementation and every wrapper must pass.
 import assert from 'node:assert/strict'
 import { checkFunctionOption, checkOptionNames } from '../../../src/base/options.js'
 import type { KvStore } from '../../../src/kv/kv.js'
@@ -9,14 +9,14 @@ import { kvLossCases, type LossRule } from './kv-loss-cases.js'
 import { kvReadCases } from './kv-read-cases.js'
 import { bytes, type KvRules, put, rejectsWithCode, textAt } from './kv-support.js'
 
-/** What a suite needs to test a shared store (`KvStore.shared`). Unknown names are refused. */
+/** What a suite needs to test a shared store (`KvStore.shared`). Unknown names are rejected. */
 export type KvSuiteOptions = Readonly<{
   /**
-   * Opens another store on the data of one that `openEmpty` opened. The suite closes both. Needed if `shared` is true.
-   * Default: none.
+   * Opens another store on the data of a store that `openEmpty` opened. The suite closes both. Required if `shared` is
+   * true. Default: none.
    */
   openSecond?: (first: KvStore) => Promise<KvStore>
-  /** Cuts all connections of the store at once, as a network does. Needed if `shared` is true. Default: none. */
+  /** Cuts all connections of the store at once, as a network may. Required if `shared` is true. Default: none. */
   cutConnections?: (store: KvStore) => void
 }>
 
@@ -26,7 +26,7 @@ const OPTIONS: readonly string[] = [
 ] satisfies (keyof KvSuiteOptions)[]
 
 /**
- * `openEmpty` opens another empty store for each case, which closes it.
+ * `openEmpty` opens an empty store for each case, which closes it.
  * @throws {StoreError} OPTION_NOT_ALLOWED
  * @example
  * import { test } from 'node:test' // or any other runner

@@ -24,7 +24,7 @@ export async function put(
   return result
 }
 
-/** Puts a record of value `=<key>` for each key. */
+/** Puts a record with value `=<key>` for each key. */
 export async function putAll(partition: KvPartition, keys: readonly string[]): Promise<void> {
   await partition.commit({ puts: keys.map((key) => [bytes(key), bytes(`=${key}`)] as const) })
 }
@@ -43,7 +43,7 @@ export async function keysOf(
   return entries.map(([key]) => text(key))
 }
 
-/** Adds one to a counter, again and again until nobody was faster. Each refusal brings the new value. */
+/** Increments a counter, and repeats until nobody was faster. Each refusal brings the new value. */
 export async function increment(partition: KvPartition): Promise<void> {
   let present = await partition.read((view) => view.get(bytes('counter')))
   for (let attempt = 0; attempt < 1_000; attempt++) {

@@ -1,5 +1,5 @@
-// The rules for an ObjectStore that signs uploads itself. One that cannot passes by having
-// no `presignPut`: then every upload goes through the store.
+// The rules for an ObjectStore that signs uploads itself. A store without `presignPut` passes: every upload then goes
+// through the store.
 import assert from 'node:assert/strict'
 import type { ObjectStore } from '../../../src/objects/objects.js'
 import { bytes, text } from '../kv/kv-support.js'

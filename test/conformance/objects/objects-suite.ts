@@ -1,4 +1,4 @@
-// The rules for an ObjectStore that the store relies on. Every implementation, and every wrapper, must pass.
+// The rules for an ObjectStore on which the store relies. Every implementation and every wrapper must pass.
 import assert from 'node:assert/strict'
 import type { Bytes } from '../../../src/base/bytes.js'
 import type { ObjectStore } from '../../../src/objects/objects.js'
@@ -9,12 +9,12 @@ import { presignCases } from './objects-presign-cases.js'
 const FIRST = '0123456789abcdef0000000000000001'
 const SECOND = '0123456789abcdef0000000000000002'
 
-/** An id from an incarnation and a number. */
+/** An ID made of an incarnation and a number. */
 function idOf(incarnation: number, number: number): string {
   return incarnation.toString(16).padStart(16, '0') + number.toString(16).padStart(16, '0')
 }
 
-/** Bytes that differ from place to place, so that a wrong range shows. */
+/** Bytes that differ by their position, so that a wrong range shows. */
 function pattern(length: number): Bytes {
   const content = new Uint8Array(length)
   for (let i = 0; i < length; i++) content[i] = (i * 31 + (i >>> 8)) & 0xff
@@ -49,7 +49,7 @@ async function listAll(objects: ObjectStore, prefix: string): Promise<string[]> 
 }
 
 /**
- * `openEmpty` opens another empty store for each case, which closes it.
+ * `openEmpty` opens an empty store for each case, which closes it.
  * @example
  * import { test } from 'node:test' // or any other runner
  * import { memoryObjects } from 'rowstash'

@@ -1,4 +1,4 @@
-// Faults of single requests to a test server, and which request meets which.
+// Faults of single requests to a test server, and the rules that assign them.
 import { shown, typeName } from '../../../src/base/options.js'
 import {
   CRASHES,
@@ -8,54 +8,54 @@ import {
   invalidArgument,
 } from '../argument-checks.js'
 
-/** What happens to a request. */
+/** A fault of a request. */
 export type RequestFault =
   | Readonly<{
-      /** Answers with this status; the store does not see the request. Range: 200 to 599. */
+      /** Answers with this status, without passing the request to the store. Range: 200 to 599. */
       status: number
       /** The type of the error in the answer. Default: `injected`. */
       type?: string
       /** Headers of the answer, such as `retry-after`. Default: none. */
       headers?: Readonly<Record<string, string>>
     }>
-  /** Waits so many milliseconds before the request is handled. Range: 0 to 2^31 - 1. */
+  /** Waits this many milliseconds before the request is handled. Range: 0 to 2^31 - 1. */
   | Readonly<{ delayMs: number }>
   /**
-   * Cuts the connection: `request` before the request is handled, `answer` after it, when the answer is known and what it
-   * changed is durable.
+   * Cuts the connection. `request`: before the request is handled. `answer`: afterwards, when the answer is known and
+   * its changes are durable.
    */
   | Readonly<{ cut: 'request' | 'answer' }>
   /**
-   * Ends the server as `kill -9` does (`of: 'process'`) or a power cut (`of: 'machine'`), and starts it again on what it
-   * left. `before commit`: segments and files of the request are on disk, and no record names them. `after commit`: the
-   * change is durable, and the client gets no answer.
+   * Ends the server like `kill -9` (`of: 'process'`) or like a power cut (`of: 'machine'`), and starts it again on the
+   * remaining data. `before commit`: segments and files of the request are on disk, and no record names them. `after
+   * commit`: the change is durable, and the client gets no answer.
    */
   | Readonly<{
-      /** When it ends, in the course of the request. */
+      /** When the server ends, during the request. */
       crash: 'before commit' | 'after commit'
       /** What ends. Default: `process`. */
       of?: 'process' | 'machine'
     }>
 
-/** Which requests meet a fault. */
+/** Which requests get a fault. */
 export type FaultRule = Readonly<{
-  /** What the requests meet. */
+  /** The fault of the requests. */
   fault: RequestFault
   /** The method of the requests, such as `GET`. Default: any. */
   method?: string
-  /** A path without the query, or a pattern of it. Default: any. */
+  /** A path without the query, or a pattern for it. Default: any. */
   path?: string | RegExp
-  /** How many requests that fit come before the first that meets it. Default: 0. Range: 0 to 2^53 - 1. */
+  /** How many requests that fit precede the first with the fault. Default: 0. Range: 0 to 2^53 - 1. */
   after?: number
-  /** How many requests meet it. Default: 1. Range: 1 to 2^53 - 1. */
+  /** How many requests get the fault. Default: 1. Range: 1 to 2^53 - 1. */
   times?: number
 }>
 
-/** The rules of a server, in the order in which they were given: the first that fits decides. */
+/** The rules of a server, in the order in which they were added. The first that fits decides. */
 export class RequestFaults {
   #rules: { rule: FaultRule; seen: number }[] = []
 
-  /** @returns what removes the rule. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+  /** @returns removes the rule. @throws {StoreError} REQUEST_VALIDATION_ERROR */
   add(rule: FaultRule): () => void {
     checkRule(rule)
     const added = { rule, seen: 0 }
@@ -65,7 +65,7 @@ export class RequestFaults {
     }
   }
 
-  /** What the next request meets. */
+  /** The fault of the next request. */
   of(method: string, path: string): RequestFault | undefined {
     for (const known of this.#rules) {
       const { rule } = known
@@ -81,16 +81,16 @@ export class RequestFaults {
 function fits({ method, path }: FaultRule, givenMethod: string, givenPath: string): boolean {
   if (method !== undefined && method !== givenMethod) return false
   if (path === undefined) return true
-  // A search begins at the start, also of a pattern with the flag g.
+  // A search begins at the start, even for a pattern with the flag g.
   return typeof path === 'string' ? path === givenPath : givenPath.search(path) >= 0
 }
 
-/** Those that a client of the contract sends, a browser too. */
+/** The methods that clients of the contract send, including browsers. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 const DELAY_MS_MAX = 2 ** 31 - 1
 
-/** The members of a fault by the one that says what it is. */
+/** The members of a fault, by the member that names its kind. */
 const FAULT_MEMBERS = {
   status: ['status', 'type', 'headers'],
   delayMs: ['delayMs'],

@@ -1,10 +1,10 @@
-// A server of the contract for the tests of programs that use one: in memory, on a free port, with a clock that a test
-// sets, faults by rule, crashes, and a record of what was asked.
+// A server of the contract for the tests of programs that use one: in memory, on a free port, with a clock that the
+// test sets, faults by rule, crashes, and a record of the requests.
 //
 // Invariants:
-// - A crash leaves what the disk has: the next process opens the same disk. Connections of the old one are cut, and
-//   requests wait until the new one has its store.
-// - Nothing that a process of before still does reaches the disk or a client.
+// - After a crash the next process opens the same disk. Connections of the old process are cut, and requests wait
+//   until the new one has opened its store.
+// - Nothing that an earlier process still does reaches the disk or a client.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -23,42 +23,42 @@ import { NO_FAULTS, nthStep } from '../faults/fault-plan.js'
 import { type TestClock, testClock } from '../test-clock.js'
 import { type FaultRule, type RequestFault, RequestFaults } from './request-faults.js'
 
-/** Options of `createTestServer`. Unknown names are refused. */
+/** Options of `createTestServer`. Unknown names are rejected. */
 export type TestServerOptions = Readonly<{
   /** The team of the key. Default: `test`. */
   teamId?: string
   /**
-   * The time at the start, in milliseconds since 1970 UTC. It stands still until `clock.pass`. Default: now. Range: 0
-   * to 2^53 - 1.
+   * The time at the start, in milliseconds since 1970 UTC. It does not advance until `clock.pass`. Default: now. Range:
+   * 0 to 2^53 - 1.
    */
   now?: number
-  /** Decides what a power cut leaves. Default: 0. Range: 0 to 2^32 - 1. */
+  /** Seed that decides what a power cut leaves. Default: 0. Range: 0 to 2^32 - 1. */
   seed?: number
-  /** Options of the store. Default: its own. */
+  /** Options of the store. Default: the store's defaults. */
   store?: Omit<StoreOptions, 'clock'>
-  /** Options of the handler. Default: its own. */
+  /** Options of the handler. Default: the handler's defaults. */
   handler?: Omit<NodeHandlerOptions, 'keys'>
 }>
 
-/** A request that a test server got. */
+/** A request that a test server has received. */
 export type RecordedRequest = Readonly<{
   /** The method, in upper case. */
   method: string
-  /** Path and query, as they were sent. */
+  /** Path and query, as sent. */
   path: string
   /** The headers, with names in lower case. */
   headers: Readonly<Record<string, string>>
-  /** What it met, if it met a fault. */
+  /** Its fault, if it got one. */
   fault?: RequestFault
 }>
 
 /** A server of the contract for tests. */
 export interface TestServer {
-  /** Where it is reached, without a slash at the end. */
+  /** The server's URL, without a slash at the end. */
   readonly url: string
   /** A key of the team. */
   readonly key: string
-  /** The store behind it: another one after a crash. */
+  /** The store behind the server. A crash replaces it. */
   readonly store: Store
   /** The clock of the store. Time limits of connections follow the system's clock. */
   readonly clock: TestClock
@@ -67,14 +67,15 @@ export interface TestServer {
   /** The last 1,000 requests, the oldest first. */
   readonly requests: readonly RecordedRequest[]
   /**
-   * Lets requests meet a fault. The first rule that fits a request decides.
-   * @returns what removes the rule
-   * @throws {StoreError} REQUEST_VALIDATION_ERROR for a name or a value that means nothing
+   * Gives requests a fault. The first rule that fits a request decides.
+   * @returns removes the rule
+   * @throws {StoreError} REQUEST_VALIDATION_ERROR for an invalid name or value
    */
   fail(rule: FaultRule): () => void
   /**
-   * Ends the server as `kill -9` does, or a power cut, and starts it again. Resolves when it serves.
-   * @throws {StoreError} REQUEST_VALIDATION_ERROR; DATA_LOSS, DATA_CORRUPT: what `disk` has damaged cannot be opened again
+   * Ends the server like `kill -9` or like a power cut, and starts it again. Resolves when it serves.
+   * @throws {StoreError} REQUEST_VALIDATION_ERROR; DATA_LOSS, DATA_CORRUPT: data that `disk` has damaged cannot be
+   * opened again
    */
   crash(of?: 'process' | 'machine'): Promise<void>
   /**
@@ -98,7 +99,7 @@ const OPTIONS: readonly string[] = [
   'handler',
 ] satisfies (keyof TestServerOptions)[]
 
-/** What the server itself gives to its store and its handler, which check all other names. */
+/** Options that the server sets for its store and its handler, which check all other names. */
 const OF_THE_SERVER = { store: ['clock', 'kv', 'objects'], handler: ['keys'] }
 
 /**
@@ -125,7 +126,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
   return server
 }
 
-/** A process: a store, and what serves it. */
+/** A process: a store, and its handler. */
 type Process = Readonly<{ store: Store; handler: NodeHandler }>
 
 class MemoryServer implements TestServer {
@@ -138,7 +139,7 @@ class MemoryServer implements TestServer {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   #process: Process | undefined
-  /** Ends when the process is there that is being started. */
+  /** Resolves when the process that is being started is ready. */
   #starting: Promise<Process> | undefined
   #url = ''
 
@@ -197,7 +198,7 @@ class MemoryServer implements TestServer {
     return this.close()
   }
 
-  /** Starts a process, unless one is there or starts. */
+  /** Starts a process, unless one runs or is being started. */
   #begin(): Promise<Process> {
     if (this.#process !== undefined) return Promise.resolve(this.#process)
     this.#starting ??= this.#open().finally(() => {
@@ -226,13 +227,13 @@ class MemoryServer implements TestServer {
     return this.#process
   }
 
-  /** Takes the place of a process that has ended. */
+  /** Replaces a process that has ended. */
   #restart(): void {
     const ended = this.#process
     this.#process = undefined
     this.#cutAll()
-    ended?.store.close().catch(() => undefined) // Its timers end; its disk is gone.
-    this.#begin().catch(() => undefined) // The next request sees it.
+    ended?.store.close().catch(() => undefined) // It only stops timers; its disk is gone.
+    this.#begin().catch(() => undefined) // The next request reports it.
   }
 
   #cutAll(): void {
@@ -297,7 +298,7 @@ function answer(
   response.end(JSON.stringify({ error: { type, message } }))
 }
 
-/** The handler writes the head of its answer when all that the request changed is durable. */
+/** The handler writes the head of its answer when all changes of the request are durable. */
 function cutBeforeAnswer(request: IncomingMessage, response: ServerResponse): void {
   response.writeHead = () => {
     request.socket.destroy()

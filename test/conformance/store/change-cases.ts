@@ -1,4 +1,4 @@
-// Data that does not fit, IDs that are kept, operations that are repeated, records that are compacted.
+// Misfitting data, kept IDs, repeated operations, and compacted records.
 import assert from 'node:assert/strict'
 import type { CreateTableRequest, RowsInput, Stash } from '../../../src/index.js'
 import {

@@ -13,7 +13,7 @@ function sha256(content: string | Uint8Array): string {
   return createHash('sha256').update(content).digest('hex')
 }
 
-/** Bytes that differ from place to place, so that a wrong range shows. */
+/** Bytes that differ by their position, so that a wrong range shows. */
 function pattern(length: number): Uint8Array {
   const content = new Uint8Array(length)
   for (let i = 0; i < length; i++) content[i] = (i * 31 + (i >>> 8)) & 0xff
@@ -243,7 +243,7 @@ const nameCases: readonly StoreCase[] = [
       const file = await team.files.put('x', ABOUT)
       const other = store.team('other')
       const { id: otherId } = await other.files.put('y', ABOUT)
-      // The alias of the other team, and what follows it in the ID of this one.
+      // The other team's alias, followed by the rest of this team's ID.
       const mixed = Buffer.concat([
         Buffer.from(otherId.slice(4), 'base64url').subarray(0, 8),
         Buffer.from(file.id.slice(4), 'base64url').subarray(8),

@@ -1,4 +1,4 @@
-// The fixture of the cases of the store suite: an open store, its clock, and a team.
+// The fixture of the store suite's cases: an open store, its clock, and a team.
 import assert from 'node:assert/strict'
 import type {
   CreateResult,
@@ -18,7 +18,7 @@ import type { TestClock } from '../test-clock.js'
 /** One rule of the library surface. */
 export type StoreCase = Readonly<{
   name: string
-  /** The store is opened with these. */
+  /** Options of the store. */
   options?: StoreOptions
   run(fixture: Fixture): Promise<void>
 }>
@@ -63,7 +63,7 @@ export class Fixture {
 }
 
 export function schemaOf(kinds: Readonly<Record<string, unknown>>): SchemaInput {
-  // Cases also give types that there are not.
+  // Cases also use unknown types.
   return { columns: Object.entries(kinds).map(([id, type]) => ({ id, type })) } as SchemaInput
 }
 
@@ -94,7 +94,7 @@ export async function kindsOf(table: Table): Promise<Record<string, string>> {
   )
 }
 
-/** The place that an error must name; a part that is undefined must not be there. */
+/** The place that an error must name. A part that is undefined must be absent. */
 export type Place = Readonly<{
   row?: number | undefined
   column?: string | undefined
@@ -122,7 +122,7 @@ export async function fails(
   return failure
 }
 
-/** The place of bad data in an error is in its message too, for people and for HTTP. */
+/** The message of an error names the place of bad data too, for people and for HTTP. */
 function saysWhere({ message, row, line, chunk, column, rule }: StoreError): void {
   if (row !== undefined) assert.match(message, new RegExp(`\\brow ${row} \\(counted from 0\\)`))
   if (line !== undefined) assert.match(message, new RegExp(`\\bline ${line}\\b`))
@@ -131,7 +131,7 @@ function saysWhere({ message, row, line, chunk, column, rule }: StoreError): voi
   if (rule !== undefined) assert.ok(message.includes(`: must be ${rule}`), message)
 }
 
-/** Nothing of a table has changed while `action` failed. */
+/** Expects that `action` fails and does not change the table. */
 export async function failsWithoutEffect(
   table: Table,
   action: () => Promise<unknown>,

@@ -1,4 +1,4 @@
-// The history of a table: its changes, and its rows as they were.
+// The history of a table: its changes, and its past rows.
 import assert from 'node:assert/strict'
 import type { RowWithId, Table, TableChange } from '../../../src/index.js'
 import { fails, numbered, type StoreCase } from './fixture.js'
@@ -191,7 +191,7 @@ export const historyCases: readonly StoreCase[] = [
       const watch = table.watch({ signal: ended.signal })
       const all = table.watch({ since: 1, signal: ended.signal })
       const next = firstOf(watch)
-      // It begins with the version of now, which it reads before those who come later have read it so often.
+      // It begins with the current version, which it reads before the other readers have read it this often.
       for (let read = 0; read < 20; read++) await table.version()
       await table.updateRow(rowIds.get(0), { n: 10 })
       assert.deepEqual(shown(await next), [2, false, 0, [rowIds.get(0)], []])

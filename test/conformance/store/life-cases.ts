@@ -53,7 +53,7 @@ export const lifeCases: readonly StoreCase[] = [
     },
     async run(fixture) {
       const { store, clock } = fixture
-      const table = await fixture.createTable(numbered(6)) // 3 objects.
+      const table = await fixture.createTable(numbered(6)) // 3 objects
       await table.overwrite({ rows: numbered(4) })
       const stash = await fixture.stash({ 0: numbered(2), 1: numbered(2) })
       await stash.put('0', numbered(2))

@@ -1,4 +1,4 @@
-// Many rows of a table changed by one call.
+// One call changes many rows of a table.
 import assert from 'node:assert/strict'
 import { defineSchema } from '../../../src/index.js'
 import {

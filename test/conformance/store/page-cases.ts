@@ -21,7 +21,7 @@ function valuesOf(pages: readonly Page[]): unknown[] {
   return pages.flatMap(({ rows }) => rows.map((row) => row['n']))
 }
 
-/** A page of the first rows, and how to go on. */
+/** Reads a page of the first rows. @returns its continuation */
 async function begin(table: Table, limit: number): Promise<string> {
   const { continuation } = await table.page({ limit })
   assert.ok(continuation !== undefined)

@@ -1,4 +1,4 @@
-// Preflights: requests that are checked and not carried out.
+// Preflights: requests that are checked and not executed.
 import assert from 'node:assert/strict'
 import { failsWithoutEffect, type StoreCase, schemaOf } from './fixture.js'
 

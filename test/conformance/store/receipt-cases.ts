@@ -1,10 +1,10 @@
-// Receipts: what an operation did, kept with the version that it made.
+// Receipts: what an operation did, kept with the version that it created.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import type { Receipt, Table } from '../../../src/index.js'
 import { cellsOf, fails, type StoreCase, schemaOf } from './fixture.js'
 
-/** Whether the digests of a receipt are those of the rows of the table from an index on. */
+/** Checks that a receipt has the digests of the table's rows from an index on. */
 async function checkDigests(table: Table, receipt: Receipt | undefined, first = 0): Promise<void> {
   const rows = await cellsOf(table)
   let at = first

@@ -397,7 +397,7 @@ export const rowCases: readonly StoreCase[] = [
       const kinds = { a: 'string', b: 'string' }
       const { table, rowIds } = await fixture.create([{ a: 'x'.repeat(900) }], kinds)
 
-      const b = 'é'.repeat(60) // 2 bytes each.
+      const b = 'é'.repeat(60) // 2 bytes each
       await failsWithoutEffect(
         table,
         () => table.updateRow(rowIds.at(0) ?? '', { b }),

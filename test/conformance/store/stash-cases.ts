@@ -18,7 +18,7 @@ const EXPIRED = {
   message: /'stash' has expired: it must be deleted, and its chunks put again/,
 } as const
 
-/** Each chunk holds its serial. */
+/** Chunks that contain their serials. */
 function serialChunks(serials: readonly string[]): Record<string, { s: string }[]> {
   return Object.fromEntries(serials.map((serial) => [serial, [{ s: serial }]]))
 }
@@ -65,7 +65,7 @@ export const stashCases: readonly StoreCase[] = [
     async run({ team }) {
       for (const name of NAMES_REFUSED) {
         assert.throws(() => team.stash(name as string), { code: 'REQUEST_VALIDATION_ERROR' })
-        if (name === 7) continue // A number is a serial, but no ID.
+        if (name === 7) continue // A number is a serial, but not an ID.
         await fails(team.stash('ok').put(name as string, []), 'REQUEST_VALIDATION_ERROR')
       }
       await team.stash('ok').put(7, [])

@@ -1,4 +1,4 @@
-// Tables: making, listing, replacing.
+// Tables: creating, listing, overwriting.
 import assert from 'node:assert/strict'
 import {
   cellsOf,

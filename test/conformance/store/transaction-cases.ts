@@ -1,4 +1,4 @@
-// Transactions: several changes of tables in one commit, on tables as they are at one moment.
+// Transactions: several changes of tables in one commit, each based on the same moment.
 import assert from 'node:assert/strict'
 import type { Transaction } from '../../../src/index.js'
 import { columnOf, fails, failsWithoutEffect, numbered, type StoreCase } from './fixture.js'
@@ -209,8 +209,8 @@ export const transactionCases: readonly StoreCase[] = [
     },
     async run(fixture) {
       const compacted = [
-        await fixture.create(numbered(8)), // Records over a segment.
-        await fixture.create([], { n: 'number' }), // Records alone, in an open extent.
+        await fixture.create(numbered(8)), // row records over a segment
+        await fixture.create([], { n: 'number' }), // only row records, in an open extent
       ]
       for (const { table, tableId, rowIds } of compacted) {
         const ids = [...rowIds, ...(await table.addRows(numbered(3))).rowIds]
@@ -349,7 +349,7 @@ export const transactionCases: readonly StoreCase[] = [
         for (let times = 0; times < 11; times++)
           for (let at = 0; at < 10; at++) await t.table(tableId).page({ limit: 1_000 })
       })
-      const absent = new Array<string>(10_000).fill('x') // They count as well.
+      const absent = new Array<string>(10_000).fill('x') // Absent rows count too.
       await run(async (t) => {
         for (let times = 0; times < 11; times++) await t.table(tableId).getMany(absent)
       })

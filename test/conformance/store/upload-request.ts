@@ -1,7 +1,7 @@
-// The bytes of an upload as a server hands them to the store.
+// The bytes of an upload, as a server passes them to the store.
 import type { UploadRequest } from '../../../src/ports.js'
 
-/** A PUT to a target, in one piece for each of the texts. */
+/** A PUT to a target, with one piece per text. */
 export function putTo(
   target: string,
   texts: readonly string[],
@@ -17,7 +17,7 @@ export function putTo(
   }
 }
 
-/** The upload ID and the query of a target, or of what a stranger made of one. */
+/** The upload ID and the query of a target, or of a forged target. */
 export function partsOf(target: string): Readonly<{ uploadId: string; query: string }> {
   const question = target.indexOf('?')
   const path = question < 0 ? target : target.slice(0, question)

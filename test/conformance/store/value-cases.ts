@@ -1,9 +1,9 @@
-// Values: what fits, what is inferred, and that all reads back as it was sent.
+// Values: which fit, which types are inferred, and that all are returned as they were sent.
 import assert from 'node:assert/strict'
 import type { RowsInput } from '../../../src/index.js'
 import { cellsOf, columnOf, type Fixture, fails, kindsOf, type StoreCase } from './fixture.js'
 
-/** Each form of small input, and of input that becomes segments. */
+/** The forms of small input, and of input that becomes segments. */
 const SMALL = { inlineRowsMax: 1_000 }
 const LARGE = { inlineRowsMax: 0, segmentRowsMax: 2 }
 
@@ -14,7 +14,7 @@ function inBothSizes(name: string, run: StoreCase['run']): StoreCase[] {
   ]
 }
 
-/** Rows that are inferred as `kinds` and read back as `cells`. */
+/** Checks that rows are inferred as `kinds` and returned as `cells`. */
 async function isInferred(
   fixture: Fixture,
   rows: RowsInput,
@@ -282,7 +282,7 @@ export const valueCases: readonly StoreCase[] = [
     },
   ),
   ...inBothSizes('dates, wrapped and converted values are what they mean', async (fixture) => {
-    const day = { toJSON: () => '2026-12-31' } // As Temporal.PlainDate.
+    const day = { toJSON: () => '2026-12-31' } // like Temporal.PlainDate
     class Point {
       x = Object(1n)
       toJSON = undefined
@@ -329,7 +329,7 @@ export const valueCases: readonly StoreCase[] = [
     await table.updateRow(rowId, { title: undefined, done: true })
     assert.deepEqual(await cellsOf(table), ['{"id":1,"title":"a","done":true}'])
 
-    // A row that lacks a column which other rows of a merge name is emptied there.
+    // A merged row that lacks a column named in other rows gets an empty cell there.
     const rows = [
       { id: 2, title: 'b' },
       { id: 1, title: undefined },

@@ -1,18 +1,18 @@
-// Writers that know what their tables hold at each version, and when each of their operations began and ended.
+// Writers that record what their tables contain at each version, and when each operation began and ended.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Store, Table } from '../../../src/index.js'
 import { type Seeded, seeded } from '../../support/seeded.js'
 
 type Row = Readonly<{ id: string; n: number }>
 
-/** A version of a table: what it holds, and when the operation that made it began and was acknowledged. */
+/** A version of a table: its content, and when its operation began and was acknowledged. */
 export type KnownVersion = { readonly rows: readonly Row[]; readonly begun: number; ended: number }
 
-/** Numbers events of all writers in one order. */
+/** Numbers the events of all writers in one sequence. */
 export type Ticks = { now: number }
 
 const ROWS_MAX = 60
-/** Steps of one run: the more there are, the longer the backup of them takes. */
+/** Most steps of a run. More steps make its backup take longer. */
 const STEPS_MAX = 40
 
 /** The one writer of a table. */
@@ -61,7 +61,7 @@ export class TableWriterProcess {
     }
   }
 
-  /** One operation; its version and what it leaves are noted before it is acknowledged. */
+  /** One operation. Its version and result are recorded before it is acknowledged. */
   async step(): Promise<void> {
     const { rows } = this
     const choice = this.#random.below(10)

@@ -1,7 +1,7 @@
-// Goal: a backup is the store at one moment, whatever is written meanwhile; what is restored is that, with
-// versions that the old store never had; and a backup that is not whole is refused.
-// Method: four writers, of two teams, know what their tables hold at each version and when each operation
-// began and ended. The versions in the restored store must be a cut through those at one moment.
+// Goal: a backup is the store at one moment, whatever is written meanwhile. A restore gives this state, with versions
+// that the old store never had. An incomplete backup is refused.
+// Method: four writers of two teams record what their tables contain at each version, and when each operation began and
+// ended. The versions in the restored store must be possible at one moment.
 import assert from 'node:assert/strict'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -106,7 +106,7 @@ async function backUpWhileWriting(store: Store, random: Seeded): Promise<Taken> 
   }
 }
 
-/** The versions of a restored store, which must be those of one moment not before the backup began. */
+/** The versions of a restored store, which must belong to one moment after the beginning of the backup. */
 async function checkMoment(copy: Store, { writers, begun }: Taken): Promise<void> {
   let lastBegun = -1
   let firstEnded = Number.POSITIVE_INFINITY
@@ -134,7 +134,7 @@ async function checkMoment(copy: Store, { writers, begun }: Taken): Promise<void
   assert.ok(begun < firstEnded, 'what had ended before the backup began is in it')
 }
 
-/** Nothing that the restored store tells as a version was one of the old store with other content. */
+/** No version of the restored store denoted other content in the old store. */
 async function checkVersions(copy: Store, { writers }: Taken): Promise<void> {
   for (const { team, tableId, history } of writers) {
     const table = copy.team(team).table(tableId)

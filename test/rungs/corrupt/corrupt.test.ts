@@ -1,8 +1,7 @@
-// Goal: damage is never served and never hides anything: a damaged store refuses to open, or each read gives
-// the right answer or an error; and a full verify finds every flipped bit that anything depends on.
-// Method: one file of a store is damaged, and the store is asked everything. Beside it the same is done to a
-// plain LevelDB database. Files are also put where they do not belong, and the store is opened in another process,
-// which must not be ended by it.
+// Goal: damage is never served and never hides anything: a damaged store refuses to open, or each read gives the right
+// answer or an error; and a full verify finds every flipped bit on which anything depends.
+// Method: one file of a store is damaged, and every query is made. The same is done to a plain LevelDB database. Files
+// are also misplaced, and the store is opened in another process, which must survive.
 import {
   appendFile,
   copyFile,
@@ -44,7 +43,7 @@ let folder: string
 let right: Answers
 let known: Known
 let kinds: Map<FileKind, string[]>
-/** An older copy of the store, by kinds of files. */
+/** The kinds of files in an older copy of the store. */
 let olderKinds: Map<FileKind, string[]>
 
 beforeAll(async () => {
@@ -64,7 +63,7 @@ beforeAll(async () => {
   const files = await changeMore(again)
   await again.close()
   const last = await openDirectory(directory, { ...RICH_SIZES, clock })
-  await last.team('acme').createTable({ name: 'last', rows: [{ n: 1 }] }) // In the log, with the rest in tables.
+  await last.team('acme').createTable({ name: 'last', rows: [{ n: 1 }] }) // in the log, while the rest is in tables
   known = await knownOf(last, files)
   right = await askEverything(last, known)
   await last.close()
@@ -74,14 +73,14 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }))
 
-/** Chunks that come together, and so share an object. */
+/** Chunks that arrive together, and so share an object. */
 const CHUNKS = 6
 
 async function changeMore(store: Store): Promise<Known['files']> {
   const team = store.team('acme')
   await makeShared(team)
   expect((await store.maintain()).recompressed).toBeGreaterThan(CHUNKS)
-  for (let runs = 0; runs < 2; runs++) await store.maintain() // Delete the old objects, which nothing needs.
+  for (let runs = 0; runs < 2; runs++) await store.maintain() // delete the old objects, which nothing needs
   for (const { id } of (await team.tables()).slice(0, 2)) {
     const table = team.table(id)
     const { rows } = await table.page({ limit: 3 })
@@ -114,7 +113,7 @@ type Outcome = Readonly<{
   problem: string | null
 }>
 
-/** The objects are shared with the store: opening one changes none. What was damaged is put back. */
+/** The store and its copy share the objects, which an opening never changes. Damaged ones are restored. */
 async function trial(index: number, random: Seeded): Promise<Outcome> {
   const kind = random.pick([...kinds.keys()])
   const path = random.pick(kinds.get(kind) ?? [])
@@ -141,8 +140,8 @@ async function trial(index: number, random: Seeded): Promise<Outcome> {
 }
 
 /**
- * Whether something depends on every byte of a file. The mark beside the database has a number that is used
- * only when it is greater than the rest; the line of FORMAT that names the version that made it is for people.
+ * Whether anything depends on every byte of a file. The number in the high-water file is used only when it exceeds the
+ * others, and the line of FORMAT that names the creating version is for people.
  */
 function mustBeFound(path: string): boolean {
   return path !== 'HIGHWATER' && path !== 'FORMAT'
@@ -204,7 +203,7 @@ test('damage is never served and hides nothing', { timeout: 3_600_000 }, async (
   expect(await readdir(folder)).not.toContain('trial-0')
 })
 
-/** Copies a store without its objects, which it shares: opening it changes none. */
+/** Copies a store without its objects, which it shares, because an opening never changes them. */
 async function copyStore(from: string, to: string): Promise<void> {
   await mkdir(to, { mode: 0o700 })
   for (const part of ['kv', 'FORMAT', 'HIGHWATER']) {
@@ -213,7 +212,7 @@ async function copyStore(from: string, to: string): Promise<void> {
   await symlink(join(from, 'objects'), join(to, 'objects'))
 }
 
-/** The blocks that LevelDB cuts its logs into. */
+/** The size of the blocks of LevelDB's logs. */
 const LOG_BLOCK_BYTES = 32 * 1024
 
 describe('files where they do not belong', () => {
@@ -273,7 +272,7 @@ describe('files where they do not belong', () => {
       async (place) => {
         const log = await fileOf(place, 'log')
         const bytes = await readFile(log)
-        // Within a block its first record may be cut, as that of a write that did not end, and all is dropped.
+        // The first record of a block may look cut, like an unfinished write: then the whole block is dropped.
         const gap = LOG_BLOCK_BYTES - (bytes.length % LOG_BLOCK_BYTES)
         await appendFile(log, Buffer.concat([Buffer.alloc(gap), bytes]))
       },
@@ -348,7 +347,7 @@ describe('files where they do not belong', () => {
     })
 
     expect(answer).toEqual({ done: what, how: 'refused', code, problem: null })
-    // To accept a loss does not end the process either.
+    // Accepting the loss does not end the process either.
     const accepted = await judged(of, () => act(join(places, 'trial')).then(() => what), {
       acceptLoss: true,
     })

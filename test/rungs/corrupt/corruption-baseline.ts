@@ -1,4 +1,4 @@
-// The same damage done to a plain LevelDB database, which is read as anybody would read it.
+// The same damage to a plain LevelDB database, read in the ordinary way.
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cp, mkdir, rm } from 'node:fs/promises'
@@ -38,7 +38,7 @@ function contentOf(record: number): Uint8Array {
   return Uint8Array.from({ length: 100 }, () => random.below(256))
 }
 
-/** One bit of a table file: what nobody checks, LevelDB serves. */
+/** Flips one bit of a table file: LevelDB serves what nobody checks. */
 export async function baselineFlip(
   place: string,
   random: Seeded,
@@ -49,7 +49,7 @@ export async function baselineFlip(
   })
 }
 
-/** `silent`: something else than what was stored was read, or less of it, without any error. */
+/** `silent`: other data than was stored was read, or less, without any error. */
 export async function baselineTrial(
   place: string,
   random: Seeded,
@@ -65,7 +65,7 @@ export async function baselineTrial(
   })
 }
 
-/** @param damage - Damages a copy; null: it has not changed. */
+/** @param damage - Damages a copy; null: it left the copy unchanged. */
 async function damaged(
   place: string,
   damage: (copy: string) => Promise<string | null>,
@@ -80,11 +80,11 @@ async function damaged(
   }
 }
 
-/** In a process of its own, as LevelDB ends it on some damage. */
+/** In a separate process, because some damage makes LevelDB end it. */
 async function readAll(folder: string): Promise<'silent' | 'told' | 'harmless'> {
   const script = fileURLToPath(new URL('./read-level.mjs', import.meta.url))
   const { stdout } = await run(process.execPath, [script, folder]).catch(() => ({ stdout: '' }))
-  if (stdout === '') return 'told' // By an error, or by the end of the process.
+  if (stdout === '') return 'told' // by an error, or by the end of the process
   const found = createHash('sha256')
   for (let record = 0; record < RECORDS; record++)
     found.update(keyOf(record)).update(contentOf(record))

@@ -3,7 +3,7 @@ import { copyFile, readdir, readFile, rm, stat, truncate, writeFile } from 'node
 import { join } from 'node:path'
 import type { Seeded } from '../../support/seeded.js'
 
-/** Kinds of files that a store consists of. (LevelDB's LOG and LOCK hold nothing of it.) */
+/** The kinds of files of a store. (LevelDB's LOG and LOCK contain no data.) */
 export const FILE_KINDS = {
   log: /^kv\/\d+\.log$/,
   ldb: /^kv\/\d+\.ldb$/,
@@ -35,7 +35,7 @@ export async function filesByKind(directory: string): Promise<Map<FileKind, stri
 /**
  * Damages a file.
  * @param older - A directory with an older copy of the store, for the damage of that name.
- * @returns what was done; null: nothing has changed by it.
+ * @returns a description of the damage; null: nothing has changed
  */
 export async function damageFile(
   directory: string,

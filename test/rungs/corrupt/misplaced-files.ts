@@ -1,14 +1,14 @@
-// Puts the files of a store where they do not belong, whole or in blocks, as a restore by hand or a tool may.
+// Misplaces the files of a store, whole or in blocks, as a manual restore or a tool may.
 import { appendFile, copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { Seeded } from '../../support/seeded.js'
 
 const BLOCK_BYTES = 32_768
 
-/** Bytes of files, to be put in the place of others: path of the file, and what it is called in a report. */
+/** Files whose bytes replace others: the path, and the name in a report. */
 export type Sources = readonly Readonly<{ path: string; from: string }>[]
 
-/** A directory, its files, and what else may be put there. */
+/** A directory, its files, and the bytes that may replace them. */
 type Place = Readonly<{
   directory: string
   files: readonly string[]
@@ -18,7 +18,7 @@ type Place = Readonly<{
 
 type Misplacing = (place: Place) => Promise<string>
 
-/** Files of a store but its objects, with paths from it. */
+/** Files of a store except its objects, with paths relative to it. */
 export async function plainFiles(directory: string): Promise<string[]> {
   const names = await readdir(join(directory, 'kv'))
   return ['FORMAT', 'HIGHWATER', ...names.sort().map((name) => `kv/${name}`)]
@@ -107,7 +107,7 @@ const plantBytes: Misplacing = async (place) => {
   return `${file} has ${length} bytes of ${fill}`
 }
 
-/** Takes a block away, writes it twice, or exchanges it for another one. */
+/** Removes a block, duplicates it, or replaces it by another one. */
 const blocks: Misplacing = async (place) => {
   const file = place.random.pick(place.files)
   const bytes = await bytesOf(place, file)
@@ -139,7 +139,7 @@ const ALL: readonly Misplacing[] = [
   blocks,
 ]
 
-/** Does one or two of these things. @returns what was done. */
+/** Does one or two of these. @returns a description */
 export async function misplace(
   directory: string,
   sources: Sources,
@@ -158,21 +158,21 @@ export async function misplace(
   return done.join('; ')
 }
 
-/** Mostly of the same kind: what has the right form does the most harm. */
+/** Mostly a file of the same kind: the right form does the most harm. */
 function sourceFor({ sources, random }: Place, name: string): Sources[number] {
   const kind = (path: string) => basename(path).replaceAll(/\d+/g, '')
   const same = sources.filter(({ path }) => kind(path) === kind(name))
   return random.pick(same.length === 0 || random.once(3) ? sources : same)
 }
 
-/** A name at which there is nothing any more. */
+/** A name that no file has. */
 async function freeName(place: Place): Promise<string> {
   const name = databaseName(place)
   await rm(join(place.directory, 'kv', name), { recursive: true, force: true })
   return name
 }
 
-/** A name that LevelDB takes for one of its own, with a number near those that it uses, or at an end. */
+/** A name of LevelDB's form, with a number near those in use, or at an end of the range. */
 function databaseName({ files, random }: Place): string {
   const used = files.flatMap((file) => (/\d+/.exec(file) ?? []).map(Number))
   const near = Math.max(0, random.pick(used) + random.below(5) - 2)

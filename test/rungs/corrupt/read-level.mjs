@@ -1,4 +1,4 @@
-// Prints a digest of all that a plain LevelDB database gives, or fails: node read-level.mjs FOLDER
+// Prints a digest of everything that a plain LevelDB database returns, or fails: node read-level.mjs FOLDER
 import { createHash } from 'node:crypto'
 import process from 'node:process'
 import { ClassicLevel } from 'classic-level'

@@ -1,4 +1,4 @@
-// Opens a store whose writer died, and compares it with the ledger of the writer's log.
+// Opens a store whose writer died, and compares it with the ledger made of the writer's log.
 
 import { openDirectory } from '../../../adapters/open-directory.js'
 import type { VerifySeverity } from '../../../src/engine/types/verify-types.js'
@@ -11,18 +11,19 @@ import { COUNTER_TABLE, SHARED_TABLE } from './log-lines.js'
 import { type ExpectedRow, expectedRows, fillerBytes, fillerText } from './rows.js'
 import { SMALL_SIZES } from './writer-job.js'
 
-/** Stashes that are used, to see what is in them; the others are deleted. */
+/** Stashes that are used, to see their content. The others are deleted. */
 const STASHES_USED = 2
 
 /**
- * Opens, checks, collects garbage and closes. Afterwards the ledger knows which of several states it was.
- * @returns what is wrong, in words; nothing when all is well.
+ * Opens, checks, collects garbage and closes. Afterwards the ledger knows which of the possible states was the real
+ * one.
+ * @returns what is wrong, in words; empty: nothing
  */
 export function audit(directory: string, ledger: Ledger): Promise<string[]> {
   return auditStore(() => openDirectory(directory, SMALL_SIZES), ledger)
 }
 
-/** As `audit`. @param open - Opens the store, with `SMALL_SIZES`. */
+/** Audits a store. @param open - Opens the store, with `SMALL_SIZES`. */
 export async function auditStore(open: () => Promise<Store>, ledger: Ledger): Promise<string[]> {
   const wrong: string[] = [...ledger.violations.splice(0)]
   try {
@@ -32,7 +33,7 @@ export async function auditStore(open: () => Promise<Store>, ledger: Ledger): Pr
       await auditTables(store.team(TEAM), ledger, wrong)
       await auditFiles(store.team(TEAM), ledger, wrong)
       await auditStashes(store.team(TEAM), ledger, wrong)
-      await store.maintain() // It notes what nothing names,
+      await store.maintain() // This one marks what nothing names,
       await store.maintain() // and this one deletes it.
       await verify(store, 'information', wrong)
     } finally {
@@ -44,7 +45,7 @@ export async function auditStore(open: () => Promise<Store>, ledger: Ledger): Pr
   return wrong
 }
 
-/** @param least - `information`: not even something that nothing needs may be there. */
+/** @param least - `information`: not even unneeded leftovers are allowed. */
 async function verify(store: Store, least: VerifySeverity, wrong: string[]): Promise<void> {
   const { findings } = await store.verify({ full: least === 'damage' })
   for (const { severity, kind, message } of findings) {
@@ -84,7 +85,7 @@ async function auditTables(team: Team, ledger: Ledger, wrong: string[]): Promise
   await auditCounter(team, idOf.get(COUNTER_TABLE), ledger, wrong)
 }
 
-/** Of those that callers made sure of, each that one was told is there, with its columns and none that nobody wanted. */
+/** Of the ensured tables, each that a caller was told exists, with its columns and none that nobody wanted. */
 async function auditEnsured(
   team: Team,
   idOf: ReadonlyMap<string, string>,
@@ -150,7 +151,7 @@ export function differenceOf(
   return null
 }
 
-/** The adds to the shared table: each whole, the acknowledged ones in the order of their versions. */
+/** The adds to the shared table: each is complete, the acknowledged ones in the order of their versions. */
 async function auditShared(
   team: Team,
   id: string | undefined,
@@ -223,7 +224,7 @@ async function auditFiles(team: Team, ledger: Ledger, wrong: string[]): Promise<
   }
 }
 
-/** Uses some of the stashes that are left, which shows what is in them, and deletes all. */
+/** Uses some of the remaining stashes, which shows their content, and deletes all. */
 async function auditStashes(team: Team, ledger: Ledger, wrong: string[]): Promise<void> {
   const names = [...ledger.stashes.keys()]
   const [target] = [...ledger.tables].filter(([, [state]]) => (state?.version ?? 0) > 0)

@@ -1,4 +1,4 @@
-// Plain LevelDB, used as many use it; what the harness finds there is the measure of what it can find.
+// Plain LevelDB, used in a common way. What the harness finds there shows what it can find.
 import { ClassicLevel } from 'classic-level'
 import { fillerText } from './rows.js'
 
@@ -19,7 +19,7 @@ export function blockText(generation: number, block: number): string {
   return fillerText(blockKey(generation, block), BLOCK_BYTES)
 }
 
-/** @returns whether the database opens, holds what was acknowledged, and all of what its head names. */
+/** @returns whether the database opens, with everything acknowledged and everything that its head names */
 export async function isBaselineWhole(
   directory: string,
   { output, blocks }: Readonly<{ output: string; blocks: number }>,
@@ -38,7 +38,7 @@ export async function isBaselineWhole(
     }
     return true
   } catch {
-    return acknowledged.generation < 0 // A cut while it was made: nothing was promised yet.
+    return acknowledged.generation < 0 // cut while it was created: nothing was acknowledged yet
   } finally {
     await database.close()
   }

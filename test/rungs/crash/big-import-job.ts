@@ -2,7 +2,7 @@ import { fillerText } from './rows.js'
 
 export type BigImportJob = Readonly<{
   directory: string
-  /** The serials of the chunks that were acknowledged, one a line. */
+  /** The serials of the acknowledged chunks, one per line. */
   doneFile: string
   chunks: number
   chunkRows: number
@@ -15,7 +15,7 @@ export const BIG_TABLE = 'imported'
 const TEXT = fillerText('big', 65_536)
 const TEXT_BYTES = 100
 
-/** The text of a row by its number: a piece of one long text. */
+/** The text of a row by its number: a slice of one long text. */
 export function bigText(row: number): string {
   const at = (row * 37) % (TEXT.length - TEXT_BYTES)
   return TEXT.slice(at, at + TEXT_BYTES)

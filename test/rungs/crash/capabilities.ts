@@ -1,20 +1,20 @@
-// The capabilities of this machine. A suite that needs more is skipped, and says what is missing.
+// The capabilities of this machine. A suite that needs more is skipped, and names what is missing.
 import { spawnSync } from 'node:child_process'
 
-/** null: strace can watch a child of ours. */
+/** null: strace can watch a child process. */
 export function missingStrace(): string | null {
   const { error, status } = spawnSync('strace', ['-f', '-qq', '-o', '/dev/null', 'true'])
   if (error !== undefined) return 'there is no strace'
   return status === 0 ? null : 'strace may not watch processes'
 }
 
-/** Runs a command with a small file system of its own on a folder, which nobody else sees. */
+/** Runs a command with a small private file system on a folder. */
 export function smallDiskCommand(folder: string, mebibytes: number): string[] {
   const mount = `mount -t tmpfs -o size=${mebibytes}m tmpfs "$0" && exec "$@"`
   return ['unshare', '--user', '--map-root-user', '--mount', 'sh', '-c', mount, folder]
 }
 
-/** null: a process of ours may mount a file system in memory. */
+/** null: a process may mount a file system in memory. */
 export function missingSmallDisk(folder: string): string | null {
   const [command = '', ...args] = smallDiskCommand(folder, 1)
   const { error, status } = spawnSync(command, [...args, 'true'])
@@ -22,13 +22,13 @@ export function missingSmallDisk(folder: string): string | null {
   return status === 0 ? null : 'no file system may be mounted, not even in a namespace of its own'
 }
 
-/** Runs a command in a PID namespace of its own, which ends with the command. */
+/** Runs a command in a new PID namespace, which ends with the command. */
 export const NEW_NAMESPACES: readonly string[] = [
   'unshare',
   ...['--user', '--map-root-user', '--pid', '--fork', '--kill-child', '--mount-proc'],
 ]
 
-/** null: a process of ours may have a PID namespace of its own. */
+/** null: a process may have a new PID namespace. */
 export function missingNamespaces(): string | null {
   const [command = '', ...args] = NEW_NAMESPACES
   const { error, status } = spawnSync(command, [...args, 'true'])

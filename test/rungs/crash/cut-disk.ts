@@ -1,14 +1,14 @@
-// Makes a directory as it may be found after a power cut: what a disk knows to have, and of the rest as much
-// as a variant says.
+// Makes a directory as a power cut may leave it: everything known to be on the disk, and of the rest as much as a
+// variant says.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Seeded } from '../../support/seeded.js'
 import type { TracedDisk, TracedFile, TracedFolder, TracedNode } from './traced-disk.js'
 
-/** The bytes not known to be on the disk that are kept: none, all, some first ones, some pages, all as zeros. */
+/** Which unsynced bytes are kept: none, all, some first ones, some pages, all as zeros. */
 type BytesLeft = 'synced' | 'written' | 'prefix' | 'pages' | 'zeros'
 
-/** The changes of names that are kept: none, all, some first ones in the order of all. */
+/** Which unsynced changes of names are kept: none, all, or some first ones in the order of all. */
 type NamesLeft = 'synced' | 'written' | 'prefix'
 
 export type Variant = Readonly<{ name: string; bytes: BytesLeft; names: NamesLeft }>
@@ -76,7 +76,7 @@ function bytesLeft(file: TracedFile, left: BytesLeft, random: Seeded): Uint8Arra
   return tailLeft({ ...file, bytes }, left, random)
 }
 
-/** The bytes that are left behind those that were synced. */
+/** The bytes that remain after the synced ones. */
 function tailLeft(file: TracedFile, left: BytesLeft, random: Seeded): Uint8Array {
   const { bytes, length, syncedLength } = file
   if (left === 'synced') return bytes.subarray(0, syncedLength)

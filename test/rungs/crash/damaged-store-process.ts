@@ -1,25 +1,25 @@
-// Opens damaged stores in a process of its own, which is begun anew when one has ended it.
+// Opens damaged stores in a separate process, which is restarted when one has ended it.
 import { type ChildProcess, fork } from 'node:child_process'
 import type { Known } from '../../support/read-everything.js'
 
 type Right = Readonly<{ known: Known; answers: readonly (readonly [string, string])[] }>
 
 export type DamagedQuestion = Readonly<{
-  /** A folder to make stores in. */
+  /** A folder in which to create stores. */
   make?: string
   /** A store to open. */
   judge?: string
   /** How often to open it, and to change something. */
   times?: number
-  /** Open it in spite of a loss; then what it answers may be anything. */
+  /** Open it in spite of a loss. Then any answer is allowed. */
   acceptLoss?: boolean
-  /** The answer of a store that was made. */
+  /** The right answers of a store that was created. */
   right?: Right
 }>
 
 export type DamagedAnswer = Readonly<{
   how: 'made' | 'refused' | 'opened' | 'ended'
-  /** The code of the error that it was refused with. */
+  /** The code of the error with which it was refused. */
   code?: string
   problem: string | null
   right?: Right

@@ -1,5 +1,5 @@
-// A process that makes a store, and opens damaged copies of it: some damage ends the process that opens it. LevelDB
-// has small buffers here, so that there are several tables, and edits of the manifest.
+// A process that creates a store, and opens damaged copies of it: some damage ends the process. LevelDB has small
+// buffers here, so that there are several tables, and edits of the manifest.
 import { cp } from 'node:fs/promises'
 import process from 'node:process'
 import { openDirectory } from '../../../adapters/open-directory.js'
@@ -22,7 +22,7 @@ const REFUSALS: ReadonlySet<string> = new Set([
   'STORAGE_UNAVAILABLE',
 ])
 
-/** The number of changes, of ten rows each. */
+/** Number of changes, of ten rows each. */
 const CHANGES = 40
 const TEXT = 'a text of some length '.repeat(20)
 
@@ -33,7 +33,7 @@ async function open(directory: string, acceptLoss = false): Promise<Store> {
   return await openDirectory(directory, { ...RICH_SIZES, clock: testClock(), acceptLoss })
 }
 
-/** Rows that change again and again; the rest stays. */
+/** Changes some rows repeatedly; the rest stays. */
 async function changeRows(store: Store, tableId: string, changes: number): Promise<void> {
   const table = store.team('acme').table(tableId)
   const { rows } = await table.page({ limit: 10 })
@@ -54,7 +54,7 @@ async function makeStore(directory: string): Promise<string> {
   return tableId
 }
 
-/** Makes a store, an older copy of it, the same one after it was opened and closed once more, and another store. */
+/** Creates a store, an older copy of it, a copy after it was reopened and closed, and another store. */
 async function make(folder: string): Promise<void> {
   await makeStore(`${folder}/other`)
   const tableId = await makeStore(`${folder}/written`)

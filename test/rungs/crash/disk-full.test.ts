@@ -1,8 +1,8 @@
-// Goal: on a full or broken disk nothing acknowledged is lost and nothing is torn; and when there is space
-// again, writing goes on by itself.
-// Method: a small file system in memory is filled to many levels under a store that writes records or
-// objects; or files may not grow any more; or strace lets system calls fail. Then there is space, writes must
-// work within two seconds, and the store is compared with what was acknowledged.
+// Goal: on a full or failing disk nothing acknowledged is lost and nothing is torn, and writing resumes by itself once
+// there is space.
+// Method: a small file system in memory is filled to many levels under a store that writes records or objects; or files
+// may not grow; or strace makes system calls fail. Then there is space, writes must work within two seconds, and the
+// store is compared with what was acknowledged.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
@@ -32,11 +32,11 @@ const TIMEOUT_MS = { push: 1_200_000, deep: 3_600_000 }[tier]
 const DISK_MEBIBYTES = 16
 const SHOWN = 10
 
-/** Else the calls of each thread would be counted by themselves. */
+/** Otherwise the calls of each thread would be counted separately. */
 const ONE_THREAD = { UV_THREADPOOL_SIZE: '1', UV_USE_IO_URING: '0' }
 
 let programs: BuiltPrograms
-/** With logs of 4 MiB, as anybody has it. */
+/** With logs of 4 MiB, the default. */
 let plainPrograms: BuiltPrograms
 let folder = ''
 
@@ -77,12 +77,12 @@ async function runCases<T = FullDiskResult>(
     .map((line) => JSON.parse(line) as T)
 }
 
-/** Levels and sizes at which plain LevelDB is tried. */
+/** Levels and sizes at which plain LevelDB is tested. */
 const PLAIN_CASES: readonly PlainFullDiskCase[] = [200, 4_000].flatMap((valueBytes) =>
   [1, 5_000, 20_000, 50_000, 100_000, 200_000, 400_000].map((bytes) => ({ bytes, valueBytes })),
 )
 
-/** Levels from nothing to some hundred kilobytes, small changes and big ones. */
+/** Levels from nothing to some hundred kilobytes, with small and large changes. */
 function anyCase(random: Seeded, limit: FullDiskCase['limit']): FullDiskCase {
   const levels = limit === 'disk' ? [1, 5_000, 50_000, 400_000] : [1, 1_000, 10_000, 50_000]
   const bytes = random.below(random.pick(levels))
@@ -111,7 +111,7 @@ const missingDisk = missingSmallDisk(tmpdir())
 const missingLimit = missingFileLimit()
 const missing = missingStrace()
 
-// Most of the time of each goes by in waiting for a disk.
+// The cases mostly wait for a disk.
 describe('a full or broken disk', { concurrent: true }, () => {
   test.runIf(missingDisk === null)(
     'a full disk loses nothing',

@@ -1,5 +1,5 @@
-// A process with few descriptors: a store keeps files open, then others take all descriptors that are left.
-// Prints what still works as JSON.
+// A process with few descriptors: a store keeps files open, then all remaining descriptors are taken. Prints as JSON
+// what still works.
 import { closeSync, openSync, readdirSync } from 'node:fs'
 import { openDirectory } from '../../../adapters/open-directory.js'
 
@@ -8,7 +8,7 @@ const ROWS = 100
 
 const [directory = ''] = process.argv.slice(2)
 
-/** Takes every descriptor that is left. */
+/** Takes every remaining descriptor. */
 function takeAll(): number[] {
   const taken: number[] = []
   for (;;) {
@@ -49,7 +49,7 @@ async function readAll(): Promise<number> {
 }
 
 const before = await readAll()
-const idle = readdirSync('/proc/self/fd').length // Among them that of the listing.
+const idle = readdirSync('/proc/self/fd').length // including that of the listing
 const readInNeed = await inNeed(readAll)
 await readAll()
 await inNeed(() => stash.put('more', { json: chunk }))

@@ -1,7 +1,7 @@
 import type { WriterJob } from './writer-job.js'
 
 export type FullDiskCase = Readonly<{
-  /** `disk`: the bytes that stay free; `file`: the greatest size of a file. */
+  /** `disk`: bytes that stay free; `file`: maximum size of a file. */
   limit: 'disk' | 'file'
   bytes: number
   job: Partial<WriterJob>
@@ -13,13 +13,13 @@ export type FullDiskResult = Readonly<{
   /** Operations that failed while there was no space. */
   failures: number
   acknowledged: number
-  /** From when there was space again until a change was taken in every lane. */
+  /** From the moment when there was space until every lane had a change accepted. */
   recoveryMs: number
   wrong: readonly string[]
 }>
 
 export type PlainFullDiskCase = Readonly<{
-  /** So many bytes stay free. */
+  /** Bytes that stay free. */
   bytes: number
   valueBytes: number
 }>
@@ -27,10 +27,10 @@ export type PlainFullDiskCase = Readonly<{
 export type PlainFullDiskJob = Readonly<{ folder: string; cases: readonly PlainFullDiskCase[] }>
 
 export type PlainFullDiskResult = Readonly<{
-  /** Some write failed for want of space. */
+  /** Whether a write failed for lack of space. */
   failed: boolean
-  /** Writes that were acknowledged with sync when there was space again. */
+  /** Writes that were acknowledged with sync after there was space. */
   acknowledgedAfter: number
-  /** Acknowledged writes that the next open does not show. */
+  /** Acknowledged writes that are missing after the next open. */
   lost: number
 }>

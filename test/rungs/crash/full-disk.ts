@@ -25,7 +25,7 @@ const STEPS_BEFORE = 8
 const STEPS_WHILE_FULL = 150
 const FAILURES_OF_LANE = 4
 const STEPS_AFTER = 8
-/** The store opens its database again by itself, in two seconds where the machine does no other work. */
+/** The store reopens its database by itself: in two seconds on an idle machine. */
 const RECOVERY_MS_MAX = 60_000
 
 async function fill(folder: string, { limit, bytes }: FullDiskCase): Promise<void> {
@@ -40,12 +40,12 @@ async function free(folder: string, { limit }: FullDiskCase): Promise<void> {
   else await rm(join(folder, 'filler'), { force: true })
 }
 
-/** The limit on the size of files that this process writes. */
+/** Limits the size of files that this process writes. */
 function setFileLimit(bytes: string): void {
   execFileSync('prlimit', ['--pid', String(process.pid), `--fsize=${bytes}:`])
 }
 
-/** @returns what was wrong. */
+/** @returns what was wrong */
 async function runCase(folder: string, fullCase: FullDiskCase): Promise<FullDiskResult> {
   const ledger = new Ledger()
   const wrong: string[] = []
@@ -74,7 +74,7 @@ async function runCase(folder: string, fullCase: FullDiskCase): Promise<FullDisk
   await fill(folder, fullCase)
   await all(async (lane) => {
     for (let step = 0; step < STEPS_WHILE_FULL && lane.failures < FAILURES_OF_LANE; step++) {
-      // An operation on rows after a failure relies on rows that nobody has read again.
+      // An operation on rows after a failure needs rows that were not read again.
       if (lane.failures === 0) await lane.step()
       else await lane.share()
     }
@@ -94,7 +94,7 @@ async function runCase(folder: string, fullCase: FullDiskCase): Promise<FullDisk
   return { failures, acknowledged: ledger.acknowledged, recoveryMs, wrong }
 }
 
-/** Remains of failed puts: temporary files, and objects that are empty or end before a segment does. */
+/** Remains of failed puts: temporary files, and objects that are empty or shorter than a segment. */
 async function remains(objects: string): Promise<string[]> {
   const entries = await readdir(objects, { recursive: true, withFileTypes: true })
   const files = entries.filter((entry) => entry.isFile())
@@ -123,5 +123,5 @@ async function main({ folder, cases }: FullDiskJob): Promise<void> {
   }
 }
 
-process.on('SIGXFSZ', () => undefined) // Without this it ends the process, instead of failing the write.
+process.on('SIGXFSZ', () => undefined) // Otherwise it ends the process instead of failing the write.
 await main(JSON.parse(process.argv[2] ?? '{}'))

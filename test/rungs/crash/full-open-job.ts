@@ -1,12 +1,12 @@
 export type FullOpenCase = Readonly<{
-  /** So many bytes stay free. */
+  /** Bytes that stay free. */
   bytes: number
-  /** How the process ends that wrote the store. */
+  /** How the process that wrote the store ends. */
   ending: 'close' | 'kill'
   /** The approximate size of the last log of its database, in bytes. */
   logBytes: number
   durability: 'commit' | 'interval'
-  /** There is no room on any other disk either. */
+  /** Whether all other disks are full too. */
   isFullElsewhere?: boolean
 }>
 
@@ -18,7 +18,7 @@ export type FullOpenJob = Readonly<{
 }>
 
 export type FullOpenResult = Readonly<{
-  /** The store could only be read while the disk was full; null: it did not open. */
+  /** Whether the store was read-only while the disk was full; null: it did not open. */
   isReadOnly: boolean | null
   wrong: readonly string[]
 }>

@@ -1,6 +1,6 @@
-// Goal: a store whose disk is full opens and can be read; it takes no writes, and goes on when there is room again.
+// Goal: a store on a full disk opens and can be read. It accepts no writes, and resumes when there is space.
 // Method: a small file system in memory is filled to many levels beside a store that was closed or whose process was
-// killed; then it is opened, by one process after another and by two at once. Then there is space.
+// killed. Then it is opened, by one process after another and by two at once. Then there is space.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
@@ -55,7 +55,7 @@ async function runCases(
   )
   await once(child, 'close')
   const lines = ((await stdout) ?? []).join('').split('\n').slice(0, -1)
-  // Each warns that the store can only be read.
+  // Each warns that the store is read-only.
   const warnings = ((await stderr) ?? [])
     .join('')
     .split('\n')
@@ -64,7 +64,7 @@ async function runCases(
   return lines.map((line) => JSON.parse(line) as FullOpenResult)
 }
 
-/** From no byte to more than what LevelDB needs. */
+/** From no byte to more than LevelDB needs. */
 function anyCase(random: Seeded): FullOpenCase {
   const bytes = random.below(random.pick([1, 20_000, 300_000]))
   const logBytes = random.pick([0, 100_000, 3_000_000])
@@ -104,7 +104,7 @@ test.runIf(missing === null)(
     const cases = (['close', 'kill'] as const).map((ending): FullOpenCase => {
       return { bytes: 0, ending, logBytes: 100_000, durability: 'commit', isFullElsewhere: true }
     })
-    // Both places that a stand-in may have are full: the system's folder for temporary files, and the one in memory.
+    // Both possible places of a stand-in are full: the system's folder for temporary files, and the one in memory.
     const fillMemory = 'mount -t tmpfs -o size=4k tmpfs /dev/shm && exec "$0" "$@"'
 
     const results = await runCases('nowhere', cases, ['sh', '-c', fillMemory])

@@ -15,7 +15,7 @@ import type { FullOpenCase, FullOpenJob, FullOpenResult } from './full-open-job.
 
 const FIRST_ROWS = 2_000
 const TEXT_BYTES = 2_000
-/** Only a hang reaches it. */
+/** Only a hang reaches this deadline. */
 const RECOVERY_MS_MAX = 60_000
 const PAUSE_MS = 50
 const FLUSHED_MS = 1_500
@@ -38,14 +38,14 @@ async function tableOf(store: Store): Promise<Table> {
   return team.table(entry?.id ?? '')
 }
 
-/** How many rows there are, from 0 on, each in its place. */
+/** Counts rows, numbered from 0, and checks their order. */
 async function countRows(store: Store): Promise<number> {
   let rows = 0
   for await (const { n } of (await tableOf(store)).scan()) if (n === rows) rows++
   return rows
 }
 
-/** Rows in a segment, and row records that are in the log. @returns how many rows. */
+/** Rows in a segment, and row records in the log. @returns the number of rows */
 async function fillStore(store: Store, { logBytes, durability }: FullOpenCase): Promise<number> {
   const first = Array.from({ length: FIRST_ROWS }, (_, n) => ({ n, text: 'x'.repeat(200) }))
   await store.team('t').createTable({ name: 't', rows: first })
@@ -58,7 +58,10 @@ async function fillStore(store: Store, { logBytes, durability }: FullOpenCase): 
   return rows
 }
 
-/** `write`: makes a store. `read`: reads it, and dies. `open`: only opens it. Prints the rows, or an error code. */
+/**
+ * `write`: creates a store. `read`: reads it, and dies. `open`: only opens it. Prints the number of rows, or an error
+ * code.
+ */
 async function beside(what: string, directory: string, json: string): Promise<void> {
   const fullCase = JSON.parse(json) as FullOpenCase
   try {
@@ -136,7 +139,7 @@ async function addToFull(
 ): Promise<number> {
   try {
     await (await tableOf(store)).addRows([{ n: rows, text: 'z' }])
-    return 1 // Somebody has freed some space.
+    return 1 // Another process has freed some space.
   } catch (failure) {
     const { code, outcome } = isStoreError(failure) ? failure : { code: failure, outcome: '' }
     expect('a write', `${code}, ${outcome}`, 'INSUFFICIENT_STORAGE, unchanged')

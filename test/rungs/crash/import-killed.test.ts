@@ -1,7 +1,7 @@
-// Goal: an import whose process is killed again and again is continued with the same stash, and every row is
-// there once, in its place.
-// Method: chunks go in by parallel puts; the process is killed at random moments, one of them while the stash
-// becomes a table. Each next process puts what was not acknowledged. Then all rows are read.
+// Goal: an import whose process is killed repeatedly is continued with the same stash, and every row is there once, in
+// its place.
+// Method: chunks are put in parallel. The process is killed at random moments, once while the stash becomes a table.
+// Each next process puts the chunks that were not acknowledged. Then all rows are read.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -20,7 +20,7 @@ import { type BuiltPrograms, buildPrograms } from './writer-process.js'
 const TIMEOUT_MS = { push: 1_200_000, deep: 7_200_000 }[tier]
 const KILLS = { push: 3, deep: 10 }[tier]
 const CHUNK_ROWS = 1_000
-/** A kill while the table is made comes within this. */
+/** A kill while the table is being created comes within this time. */
 const FINALIZE_MS = { push: 60, deep: 2_000 }[tier]
 
 let programs: BuiltPrograms
@@ -39,7 +39,7 @@ afterAll(async () => {
 type Progress = { done: number; created: string | null }
 type Said = Readonly<{ put?: number; finalizing?: true; created?: string; openedMs?: number }>
 
-/** The time of the kill: at a number of chunks, or after the last one. Infinity: no kill. */
+/** The moment of the kill: at a number of chunks, or after the last one. Infinity: no kill. */
 type Kill = Readonly<{ atChunks: number; random: Seeded }>
 
 async function runOnce(job: object, progress: Progress, { atChunks, random }: Kill): Promise<void> {
@@ -51,7 +51,7 @@ async function runOnce(job: object, progress: Progress, { atChunks, random }: Ki
   const put: number[] = []
   if (child.stdout === null) throw new Error('a piped output is there')
   for await (const line of createInterface({ input: child.stdout })) {
-    if (!line.endsWith('}')) continue // Cut off by the kill.
+    if (!line.endsWith('}')) continue // cut off by the kill
     const said = JSON.parse(line) as Said
     if (said.put !== undefined) put.push(said.put)
     if (said.created !== undefined) progress.created = said.created
@@ -66,7 +66,7 @@ async function runOnce(job: object, progress: Progress, { atChunks, random }: Ki
   await appendFile(join(folder, 'done'), put.map((serial) => `${serial}\n`).join(''))
 }
 
-/** @returns how many rows are missing, twice there, changed, or out of their place. */
+/** @returns the number of rows that are missing, duplicate, changed, or misplaced */
 async function countWrongRows(store: Store, tableId: string, rows: number): Promise<number> {
   let wrong = 0
   let row = 0

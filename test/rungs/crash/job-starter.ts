@@ -14,10 +14,10 @@ import {
 } from './planned-jobs.js'
 import { say } from './say.js'
 
-/** Lanes that start jobs at the same time. */
+/** Lanes that start jobs concurrently. */
 const LANES = 3
 
-/** Jobs of a lane that have not ended, at most. */
+/** Most unfinished jobs of a lane. */
 const OPEN_MAX = 3
 
 const given = JSON.parse(process.argv[2] ?? '{}') as JobStarterArguments

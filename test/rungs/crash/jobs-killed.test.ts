@@ -1,6 +1,6 @@
-// Goal: a job of a process that is killed at any moment ends once: with its whole effect once, or failed without any.
-// Method: processes start jobs and are killed at random moments, also while they open the directory; each next one goes
-// on with the jobs that were left. Then all jobs are waited for and compared with their plans, and with the ends that a
+// Goal: a job of a process that is killed at any moment ends once: with its whole effect, or failed without any.
+// Method: processes start jobs and are killed at random moments, also while they open the directory. Each next one
+// continues the remaining jobs. Then all jobs are awaited and compared with their plans, and with the results that a
 // process was told.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -23,12 +23,12 @@ import { type BuiltPrograms, buildPrograms, startWriter } from './writer-process
 
 const TIMEOUT_MS = { push: 1_200_000, deep: 3_600_000 }[tier]
 
-/** Numbers of jobs that one process has for itself. */
+/** Job numbers reserved for one process. */
 const JOBS_OF_PROCESS = 1_000
 
 const TARGETS = 3
 
-/** All jobs have ended so long after the last process was killed. */
+/** All jobs have ended this long after the last process was killed. */
 const END_MS = 60_000
 
 let programs: BuiltPrograms
@@ -49,11 +49,11 @@ class Said {
   readonly started = new Map<number, string>()
   readonly ends = new Map<number, string>()
   readonly wrong: string[] = []
-  /** Sum over the processes of the jobs that were running when they opened the store. */
+  /** The number of running jobs at each opening of the store, summed over the processes. */
   left = 0
 
   read(stdout: string): void {
-    // A line that the process had no time to end is none.
+    // An incomplete last line is ignored.
     for (const text of stdout.split('\n').slice(0, -1)) this.#take(JSON.parse(text) as JobLine)
   }
 
@@ -66,7 +66,7 @@ class Said {
   }
 }
 
-/** The moment is counted in what the process said: see `killOnce` of kill.test.ts. */
+/** The moment is counted in lines of output: see `killOnce` of kill.test.ts. */
 async function killOnce(given: object, random: Seeded, said: Said): Promise<void> {
   const process = startWriter(programs.path('job-starter'), given)
   if (random.once(6)) await pause(60 + random.below(200))
@@ -96,7 +96,7 @@ async function makeTargets(directory: string): Promise<string[]> {
 
 type EndedJob = Readonly<{ number: number; plan: PlannedJob; status: JobStatus }>
 
-/** Waits for all jobs. What processes said of them is compared with how they ended. */
+/** Waits for all jobs. Their ends are compared with what processes printed. */
 async function endedJobs(team: Team, { begun, started, ends, wrong }: Said): Promise<EndedJob[]> {
   const endsAt = performance.now() + END_MS
   const ended = new Map<number, EndedJob>()
@@ -120,7 +120,7 @@ async function endedJobs(team: Team, { begun, started, ends, wrong }: Said): Pro
   return [...ended.values()]
 }
 
-/** Compares a table with the rows of a job; `rowIds` are those of its result. */
+/** Compares a table with the rows of a job; `rowIds` come from its result. */
 async function checkRows(
   team: Team,
   { number, plan, status }: EndedJob,
@@ -164,7 +164,7 @@ async function checkTables(team: Team, jobs: readonly EndedJob[], said: Said): P
   }
 }
 
-/** Each overwrite made one version, and the last one of a table left its rows. */
+/** Each overwrite made one version, and a table has the rows of its last one. */
 async function checkTargets(
   team: Team,
   targets: readonly string[],
@@ -222,5 +222,5 @@ test('a job ends once, however often its process is killed', { timeout: TIMEOUT_
   expect(said.wrong).toEqual([])
   // Some processes are killed before they have started a job.
   expect(said.left).toBeGreaterThan(kills / 5)
-  await rm(folder, { recursive: true }) // A failed one stays to be looked at.
+  await rm(folder, { recursive: true }) // A failed one is kept for inspection.
 })

@@ -1,4 +1,4 @@
-// What lanes use of a store: of one in this process, or of servers (../fleet/http-store.ts).
+// The part of a store that lanes use: a store in this process, or servers (../fleet/http-store.ts).
 import type { Store, Table, Team } from '../../../src/index.js'
 import { MERGE_MODES } from '../../support/merge-oracle.js'
 import type { SCHEMA } from './rows.js'
@@ -7,7 +7,7 @@ export type LaneRow = Readonly<Record<string, unknown>> & Readonly<{ $rowID: str
 
 type Rows = readonly Readonly<Record<string, unknown>>[]
 
-/** Rows, or the name of the stash that has them. */
+/** Rows, or the name of a stash that contains them. */
 export type LaneRows = Rows | Readonly<{ stash: string }>
 
 export type LaneChange = Readonly<{ version: number; rowIds: readonly string[] }>
@@ -15,7 +15,7 @@ export type LaneChange = Readonly<{ version: number; rowIds: readonly string[] }
 export interface LaneTable {
   addRows(rows: LaneRows): Promise<LaneChange>
   overwrite(rows: LaneRows): Promise<LaneChange>
-  /** Merges rows by their names. @returns the IDs of the added rows. */
+  /** Merges rows by their names. @returns the IDs of the added rows */
   merge(mode: 'upsert' | 'replace', rows: LaneRows): Promise<LaneChange>
   updateRow(
     rowId: string,
@@ -34,7 +34,7 @@ export interface LaneTeam {
   createTable(table: NewTable): Promise<LaneChange & Readonly<{ tableId: string }>>
   putChunk(stash: string, serial: string, rows: Rows): Promise<void>
   deleteStash(stash: string): Promise<void>
-  /** @returns its ID and its path, as cells name it. */
+  /** @returns its ID, and its path in the form that cells use */
   putFile(name: string, bytes: Uint8Array): Promise<Readonly<{ id: string; path: string }>>
 }
 

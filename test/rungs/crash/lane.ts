@@ -1,4 +1,4 @@
-// One worker of a writer: random changes of its own table, stashes and files, one after the other.
+// One worker of a writer: random changes of its table, stashes and files, one after another.
 import { setTimeout as pause } from 'node:timers/promises'
 import { isStoreError } from '../../../src/index.js'
 import { type Seeded, seeded } from '../../support/seeded.js'
@@ -14,7 +14,7 @@ export type LaneJob = WriterJob &
     index: number
     nextOperation(): number
     say(line: LogLine): void
-    /** What it does where the store collects garbage by itself. */
+    /** What it does instead where the store collects garbage by itself. */
     insteadOfMaintenance?: (lane: Lane) => Promise<unknown>
   }>
 
@@ -22,7 +22,7 @@ export type LaneJob = WriterJob &
 type Answer = Readonly<{ version?: number; file?: string }>
 
 const ROWS_OF_TABLE_MAX = 600
-/** It takes seconds; the machine may do other work. Tests with virtual time assert them. */
+/** Recovery takes seconds, but the machine may be busy. Tests with virtual time assert the seconds. */
 const RECOVERY_MS_MAX = 60_000
 const RETRY_MS = 20
 
@@ -51,14 +51,14 @@ export class Lane {
     this.#name = `lane-${job.index}`
   }
 
-  /** Finds, or makes, what it works on. */
+  /** Finds or creates the things that it works on. */
   async start(): Promise<void> {
     await this.look()
     if (this.#table === undefined) await this.#create(this.#name)
     if (this.#shared === undefined && this.#job.index === 0) await this.#create(SHARED_TABLE)
   }
 
-  /** So many changes, unless one fails and the store does not take others soon. */
+  /** Makes this many changes, unless one fails and the store does not accept others soon. */
   async run(changes: number): Promise<void> {
     for (let done = 0; done < changes && this.#table !== undefined; done++) {
       const { failures } = this
@@ -67,18 +67,18 @@ export class Lane {
     }
   }
 
-  /** Tries until a change is taken, and looks what became of those that failed. */
+  /** Retries until a change is accepted, and reads the outcome of those that failed. */
   async recover(withinMs: number): Promise<boolean> {
     const endsAt = performance.now() + withinMs
     while (!(await this.share())) {
       if (performance.now() > endsAt) return false
       await pause(RETRY_MS)
     }
-    await this.look() // Now that one commit is in, nothing that failed before can still come.
+    await this.look() // Now that one commit has succeeded, no earlier failed one can still take effect.
     return true
   }
 
-  /** Reads what there is. */
+  /** Reads what exists. */
   async look(): Promise<void> {
     this.#shared = await this.#find(SHARED_TABLE)
     this.#table = await this.#find(this.#name)
@@ -126,7 +126,7 @@ export class Lane {
     else await this.#merge()
   }
 
-  /** Says what begins, does it, and says how it ended. */
+  /** Prints the beginning of a change, makes it, and prints its outcome. */
   async say(change: Change, act: (op: number) => Promise<Answer>): Promise<boolean> {
     const { say, nextOperation } = this.#job
     const op = nextOperation()
@@ -174,7 +174,7 @@ export class Lane {
         const what = mergeOfRow(change, index)
         return what === 'omit' ? [] : [what === 'set' ? { ...cells, n: op } : cells]
       })
-      // In another order than that of the table, so that the rows have to be found.
+      // In another order than the table's, so that the rows have to be found.
       const input = [...known.reverse(), ...rowObjects(rows)]
       const added = await this.#tableHere().merge(mode, input)
       const kept = mergedRows(
@@ -208,7 +208,7 @@ export class Lane {
     })
   }
 
-  /** @returns whether it was taken. */
+  /** @returns whether it was accepted */
   async share(): Promise<boolean> {
     this.#shared ??= await this.#find(SHARED_TABLE)
     const shared = this.#shared
@@ -220,7 +220,7 @@ export class Lane {
     })
   }
 
-  /** Puts chunks in parallel, one of them twice, and uses the stash; some are left for the next to find. */
+  /** Puts chunks in parallel, one of them twice, and uses the stash. Some are left for the next process. */
   async #import(): Promise<void> {
     const stash = `s-${this.#job.index}-${this.#job.nextOperation()}`
     const serials = Array.from({ length: 2 + this.#random.below(5) }, (_, serial) => String(serial))

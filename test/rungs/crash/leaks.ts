@@ -1,4 +1,4 @@
-// The end of a directory's life: when nothing is wanted any more, nothing may be left.
+// The end of a directory's life: when everything was deleted, nothing may remain.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openDirectoryPorts } from '../../../adapters/directory/directory.js'
@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000
 const RUNS_MAX = 10
 const RECORDS_MAX = 100_000
 
-/** The key of the last scan of a duty: its space and the duty. Those of hints go on. */
+/** Bytes of the key of a duty's last scan: its space and the duty. Keys of hints are longer. */
 const LAST_SCAN_KEY_BYTES = 2
 
 /** Records that stay as long as there is a table, or has been a file. */
@@ -30,21 +30,21 @@ const LASTING_SPACES: ReadonlySet<number> = new Set([
 ])
 
 type Remains = Readonly<{
-  /** Names of objects, and of what else is beside them. */
+  /** Names of objects, and of other files in their folder. */
   objects: readonly string[]
-  /** The keys of the team. */
+  /** The keys of the team's records. */
   keys: readonly Uint8Array[]
 }>
 
-/** Where the data is. */
+/** The place of the data. */
 export type Place = Readonly<{
   /** Opens the store with `SMALL_SIZES` and a clock. */
   open(clock: Clock): Promise<Store>
-  /** What is there while the store is closed. */
+  /** What remains while the store is closed. */
   remains(): Promise<Remains>
 }>
 
-/** As `findLeaksIn`, in a directory. */
+/** Finds leaks in a directory. */
 export function findLeaks(directory: string, ledger: Ledger): Promise<string[]> {
   const place: Place = {
     open: (clock) => openDirectory(directory, { ...SMALL_SIZES, clock }),
@@ -62,8 +62,8 @@ export function findLeaks(directory: string, ledger: Ledger): Promise<string[]> 
 }
 
 /**
- * Lets every lifetime pass, then empties the tables. Files that rows name must stay until then; after it
- * no object, and no record of a stash, a file or an old generation, may be there. The audit came before.
+ * Lets every lifetime pass, then empties the tables. Files that rows name must stay until then. Afterwards no object,
+ * and no record of a stash, a file or an old generation, may be there. The audit came before.
  */
 export async function findLeaksIn(place: Place, ledger: Ledger): Promise<string[]> {
   const wrong: string[] = []
@@ -92,15 +92,15 @@ export async function findLeaksIn(place: Place, ledger: Ledger): Promise<string[
 }
 
 /**
- * What is in ports that processes share, when all have closed the store.
- * @param openStore - Opens it on the ports of `openPorts`.
+ * The content of shared ports after all processes have closed the store.
+ * @param openStore - Opens the store on the ports of `openPorts`.
  */
 export async function sharedRemains(
   openPorts: () => Promise<Readonly<{ kv: KvStore; objects: ObjectStore; close(): Promise<void> }>>,
   openStore: () => Promise<Store>,
 ): Promise<Remains> {
   const ended = await openStore()
-  await ended.maintain() // Ends the incarnation that was closed before.
+  await ended.maintain() // ends the incarnation that was closed before
   await ended.close()
   const { kv, objects, close } = await openPorts()
   const left = { objects: await objects.list(''), keys: await keysOf(kv) }
@@ -108,7 +108,7 @@ export async function sharedRemains(
   return left
 }
 
-/** The keys of the records of the team. */
+/** The keys of the team's records. */
 async function keysOf(kv: KvStore): Promise<Uint8Array[]> {
   const all = { start: new Uint8Array(0), limit: Uint8Array.of(0xff), count: RECORDS_MAX }
   const records = await kv.partition(TEAM).read((view) => view.scan(all))
@@ -123,7 +123,7 @@ async function maintainAll(store: Store): Promise<void> {
   throw new Error(`There is still something to do after ${RUNS_MAX} garbage collections`)
 }
 
-/** A file that rows name is there, and one that none names is not. */
+/** A file that rows name exists; a file that none names does not. */
 async function checkFiles(team: Team, ledger: Ledger, wrong: string[]): Promise<void> {
   const named = new Set<string>()
   for (const [state] of ledger.tables.values()) {
@@ -153,7 +153,7 @@ function checkRemains({ objects, keys: all }: Remains, wrong: string[]): void {
   if (perTable > RECORDS_OF_TABLE_MAX) wrong.push(`${perTable} records for each table are left`)
 }
 
-/** A lease or the last scan of a duty: they stay where processes share a store. */
+/** A lease, or the last scan of a duty: both stay on a shared store. */
 function isOfDuty(key: Uint8Array): boolean {
   const isLastScan = key[0] === KEY_SPACE.workHint && key.length === LAST_SCAN_KEY_BYTES
   return key[0] === KEY_SPACE.duty || isLastScan

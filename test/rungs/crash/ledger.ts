@@ -1,22 +1,22 @@
-// The required content of a store after its writer died, by the writer's log.
+// The required content of a store after its writer died, from the writer's log.
 //
-// The ledger holds every possible state of each table: one, as long as all operations were
-// acknowledged; one more for each operation with an unknown outcome. The audit decides which it is.
+// The ledger has every possible state of each table: one while all operations were acknowledged, and one more for each
+// operation with an unknown outcome. The audit finds out which state is real.
 import type { Change, LogLine, RowsFrom, TableChange } from './log-lines.js'
 import { type ExpectedRow, expectedRows, mergedRows, type RowsSpec } from './rows.js'
 
-/** Version 0: there is no such table. */
+/** Version 0: the table does not exist. */
 export type TableState = Readonly<{ version: number; rows: readonly ExpectedRow[] }>
 
-/** The possible contents of one serial; null: nothing. */
+/** The possible contents of one serial; null: no chunk. */
 export type ChunkStates = readonly (RowsSpec | null)[]
 
-/** A table by its name: the ID that callers were told, and the columns that they wanted, or were told to be there. */
+/** A table by its name: the ID that callers were told, and the columns that they wanted or were told. */
 export type EnsuredTable = { id?: string; readonly wanted: Set<string>; readonly told: Set<string> }
 
 const NO_TABLE: TableState = { version: 0, rows: [] }
 
-/** The codes that a full or broken disk excuses; any other failure is a fault of the store. */
+/** Codes that a full or failing disk excuses. Any other failure is a bug of the store. */
 const STORAGE_CODES: ReadonlySet<string> = new Set(['STORAGE_UNAVAILABLE', 'INSUFFICIENT_STORAGE'])
 
 const CONTENTS_MAX = 1_024
@@ -25,13 +25,13 @@ export class Ledger {
   readonly tables = new Map<string, readonly TableState[]>()
   readonly stashes = new Map<string, Map<string, ChunkStates>>()
   readonly files = new Map<string, Readonly<{ tag: string; bytes: number }>>()
-  /** Adds to the shared table: those that an earlier look found, in their order; all that began. */
+  /** Adds to the shared table: those that an earlier read found, in their order; and all that began. */
   settledShares: string[] = []
   readonly begunShares = new Map<string, RowsSpec>()
   readonly doneShares = new Map<string, number>()
-  /** Tables that callers made sure of. */
+  /** Ensured tables. */
   readonly ensured = new Map<string, EnsuredTable>()
-  /** Numbers of the counter: those that were acknowledged, and those that may have been set. */
+  /** Numbers of the counter: acknowledged ones, and those that may have been set. */
   readonly counted = new Set<number>()
   readonly perhapsCounted = new Set<number>()
   /** Errors of the writer itself. */
@@ -43,7 +43,7 @@ export class Ledger {
   read(lines: readonly LogLine[]): void {
     for (const line of lines) {
       if (line.say === 'open')
-        this.end() // A new writer: the one before it is gone.
+        this.end() // a new writer: the previous one is gone
       else if (line.say === 'begin') this.#begin(line.op, line.change)
       else if (line.say === 'done') this.#done(line)
       else if (line.say === 'failed') this.#failed(line)
@@ -51,7 +51,7 @@ export class Ledger {
     }
   }
 
-  /** The writer is gone: what it had begun may have happened, or not. */
+  /** The writer is gone: operations that it had begun may have happened or not. */
   end(): void {
     for (const op of [...this.#begun.keys()]) this.#unknown(op)
   }
@@ -111,7 +111,7 @@ export class Ledger {
       this.#setChunk(change, [...this.#chunk(change.stash, change.serial), change.rows])
     } else if (change.do === 'deleteStash') {
       const chunks = this.stashes.get(change.stash) ?? new Map<string, ChunkStates>()
-      // All its chunks or none: which, is the same for all, but a look that takes each by itself is no stricter.
+      // Either all of its chunks are there or none, as for a stash as a whole. Judging each by itself finds the same.
       for (const [serial, states] of chunks) chunks.set(serial, [...states, null])
     } else if (change.do === 'count') this.perhapsCounted.add(change.to)
     else if (
@@ -146,14 +146,14 @@ export class Ledger {
     return change
   }
 
-  /** The states that a change leads to from those that the table may be in. */
+  /** The states to which a change leads from the possible ones. */
   #after(op: number, change: TableChange): TableState[] {
     return this.tableStates(change.table).flatMap(({ version, rows }) =>
       this.#rowsAfter(rows, op, change).map((after) => ({ version: version + 1, rows: after })),
     )
   }
 
-  /** None if the change cannot be made on these rows: they are not those that the writer saw. */
+  /** None if the change is impossible on these rows: the writer saw other rows. */
   #rowsAfter(
     rows: readonly ExpectedRow[],
     op: number,

@@ -1,10 +1,10 @@
-// LevelDB that answers writes wrongly: a rung that does not find that finds nothing.
+// LevelDB that acknowledges writes wrongly. A rung that does not detect this detects nothing.
 import { DirectoryLevel } from '../../../adapters/leveldb/directory-level.js'
 
-/** `unsynced`: no write waits for the disk. `early`: a write is answered before it is made. */
+/** `unsynced`: no write waits for the disk. `early`: a write is acknowledged before it is made. */
 export type Lie = 'unsynced' | 'early'
 
-/** Every database of this process lies from here on. */
+/** Makes every database of this process lie from here on. */
 export function letLie(lie: Lie): void {
   const level = DirectoryLevel.prototype
   const { writeSmall, writeLarge } = level

@@ -1,15 +1,15 @@
-// What a process of the lock suite is told, and what it says: a line of JSON each.
+// The jobs and the output of a process of the lock suite: one line of JSON each.
 
 export type ActorJob = Readonly<{
   directory: string
   table: string
-  /** The first part of the names of its holders, and of its rows. */
+  /** The prefix of the names of its holders and rows. */
   name: string
   seed: number
   steps: number
 }>
 
-/** Times are those of the machine's monotonic clock, in milliseconds. */
+/** Times are milliseconds of the machine's monotonic clock. */
 export type ActorLine = Readonly<{ at: number }> &
   (
     | Readonly<{ say: 'opened' | 'locked'; holder: string; tookMs: number }>

@@ -1,5 +1,5 @@
-// A process that opens a store, changes it and does what drops LevelDB's lock, in an order that its seed decides. It
-// has worker threads and child processes that do a part of it: they are this program, too.
+// A process that opens a store, changes it and does things that drop LevelDB's lock, in an order chosen by its seed.
+// Its worker threads and child processes do a part of it, with this same program.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, readFileSync, rmSync, writeSync } from 'node:fs'
@@ -25,12 +25,12 @@ const QUIET = {
 
 type Said<Line> = Line extends ActorLine ? Omit<Line, 'at'> : never
 
-/** In one piece, also when this process is killed next. */
+/** Writes the line at once, even if this process is killed next. */
 function say(line: Said<ActorLine>): void {
   writeSync(1, `${JSON.stringify({ at: nowMs(), ...line })}\n`)
 }
 
-/** One that may have the store. */
+/** A thread or process that may have the store. */
 class Holder {
   readonly #job: ActorJob
   readonly name: string
@@ -78,7 +78,7 @@ function isLocked(failure: unknown): boolean {
   return isStoreError(failure) && failure.code === 'STORE_LOCKED'
 }
 
-/** A holder in another thread or process: opens, adds, and closes unless it is ended before. */
+/** A holder in another thread or process: opens, adds, and closes unless it is ended first. */
 async function holdOnce(job: ActorJob): Promise<void> {
   const random = seeded(job.seed)
   const holder = new Holder(job, job.name)
@@ -118,14 +118,14 @@ class Actor {
     else await pause(random.below(PAUSE_MS_MAX))
   }
 
-  /** Copies the directory as it is; nobody has the copy. */
+  /** Copies the directory as it is. Nobody else has the copy. */
   async #copy(): Promise<void> {
     const copy = `${this.#job.directory}-${this.#job.name}`
     try {
       cpSync(this.#job.directory, copy, { recursive: true })
       await (await openDirectory(copy, QUIET)).close()
     } catch (failure) {
-      // What is copied while it changes may be damaged, or be gone before it is copied.
+      // A file that changes while it is copied may be damaged, or missing.
       if (isLocked(failure)) say({ say: 'failed', what: `a copy: ${describe(failure)}` })
     } finally {
       rmSync(copy, { recursive: true, force: true })

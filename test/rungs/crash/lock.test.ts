@@ -1,9 +1,9 @@
-// Goal: of all processes, worker threads and stores one at a time has a directory, whatever is done with its files and
-// whenever processes are killed; nothing acknowledged is lost, and no restart waits.
+// Goal: of all processes, worker threads and stores, only one at a time has a directory, whatever is done with its
+// files and whenever processes are killed. Nothing acknowledged is lost, and no restart waits.
 // Method: up to four processes open, change and close one store, read kv/LOCK, copy the directory, and start worker
-// threads and child processes that open it too. Some are killed and start again. Each says when it has the store:
-// no two times may overlap. The next open after the last of them has ended must not wait, nor be refused.
-// In two PID namespaces: the same, and an open waits for three beats at most.
+// threads and child processes that open it too. Some are killed and restarted. Each prints when it has the store: no
+// two times may overlap. After the last of them has ended, the next open must neither wait nor be refused. In two PID
+// namespaces: the same, and an open waits for at most three heartbeats.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -21,7 +21,7 @@ import { type BuiltPrograms, buildPrograms } from './writer-process.js'
 const TIMEOUT_MS = { push: 300_000, deep: 7_200_000 }[tier]
 const ACTORS_MAX = 4
 const STEPS_MAX = 14
-/** How long an open takes that hangs. The exact bounds are those of test/unit/adapters/directory-lock.test.ts. */
+/** Longer than any open takes. test/unit/adapters/directory-lock.test.ts checks the exact bounds. */
 const HANG_MS = 60_000
 const SHOWN = 10
 
@@ -38,7 +38,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** A process of the suite, which gets one job after the other until it is killed. */
+/** A process of the suite. It gets one job after another until it is killed. */
 class Process {
   readonly child: ChildProcess
   readonly #ended: Promise<unknown>
@@ -47,13 +47,13 @@ class Process {
   constructor(before: readonly string[]) {
     const [command = '', ...args] = [...before, process.execPath, programs.path('lock-actor')]
     this.child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] })
-    this.#ended = once(this.child, 'close') // Also its child processes have ended then.
+    this.#ended = once(this.child, 'close') // Its child processes have ended by then too.
     const { stdout } = this.child
     if (stdout === null) throw new Error('The process has no output')
     createInterface(stdout).on('line', (text) => this.#hear(JSON.parse(text) as ActorLine))
   }
 
-  /** @param killAfter - Kills it after so many lines. @returns whether it lives. */
+  /** @param killAfter - Kills it after this many lines. @returns whether it is alive */
   async run(job: ActorJob, killAfter: number, note: (line: ActorLine) => void): Promise<boolean> {
     let heard = 0
     const done = new Promise<boolean>((resolve) => {
@@ -69,7 +69,7 @@ class Process {
     return isAlive
   }
 
-  /** Kills it. @returns the end of what it may have had. */
+  /** Kills it. @returns the end of what it may have had */
   kill(holder: string): ActorLine {
     const line = { at: nowMs(), say: 'ends', holder } as const
     this.child.kill('SIGKILL')
@@ -107,7 +107,7 @@ function overlaps(lines: readonly ActorLine[]): string[] {
   })
 }
 
-/** Whether the end of one process is that of a holder: its threads end with it, its child processes do not. */
+/** Whether the end of one process ends a holder: its threads end with it, its child processes do not. */
 function isOf(holder: string, ended: string): boolean {
   return holder === ended || holder.startsWith(`${ended} w`)
 }
@@ -120,7 +120,7 @@ async function newStore(directory: string): Promise<string> {
   return tableId
 }
 
-/** Opens the store after all have ended, and looks for what was acknowledged. @returns how long the open took. */
+/** Opens the store after all have ended, and checks what was acknowledged. @returns how long the open took */
 async function examine(directory: string, table: string, { lines, wrong }: Heard): Promise<number> {
   const began = nowMs()
   const store = await openDirectory(directory)
@@ -140,7 +140,7 @@ async function examine(directory: string, table: string, { lines, wrong }: Heard
 
 type Sum = { acknowledged: number; opened: number; kills: number; longestMs: number }
 
-/** Runs interleavings on the same processes; those that are killed start again. @param before - Of each process. */
+/** Runs interleavings on the same processes; killed ones are restarted. @param before - Of each process. */
 async function runAll(
   count: number,
   random: Seeded,
@@ -183,7 +183,7 @@ async function runAll(
   return { sum, wrong }
 }
 
-/** Runs a suite and says what it did. */
+/** Runs a suite and reports it. */
 async function runSuite(
   name: string,
   count: number,

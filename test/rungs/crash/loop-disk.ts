@@ -1,5 +1,5 @@
-// A file system of its own in a file, whose power can be cut: from one moment on nothing reaches its disk any
-// more, not even its journal. Needs root.
+// A separate file system in a file, whose power can be cut: from that moment nothing reaches its disk any more, not
+// even its journal. Needs root.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
@@ -18,12 +18,12 @@ export const FILE_SYSTEMS: readonly FileSystem[] = [
   { name: 'xfs', make: ['mkfs.xfs', '-q', '-f'], mountOptions: 'defaults' },
 ]
 
-/** The least that xfs takes, and a little. */
+/** Slightly more than the minimum of xfs. */
 const IMAGE_BYTES = 400 * 1024 * 1024
 
 /**
- * EXT4_IOC_SHUTDOWN and XFS_IOC_GOINGDOWN, with the flag that leaves the journal as it is on the disk. They say
- * when they are ready, and cut when they are told.
+ * EXT4_IOC_SHUTDOWN and XFS_IOC_GOINGDOWN, with the flag that leaves the journal on the disk as it is. The programs
+ * report when they are ready, and cut on command.
  */
 const PYTHON_CUT = [
   'import fcntl,os,struct,sys',
@@ -93,7 +93,7 @@ export class LoopDisk {
 
   /**
    * Gets ready.
-   * @returns what cuts at once: from then on nothing is written. Mount again to see what is there.
+   * @returns a function that cuts at once: nothing is written afterwards. Mount again to read what remains.
    */
   async armCut(): Promise<() => Promise<void>> {
     const [command = '', ...args] = cutter ?? []
@@ -110,7 +110,7 @@ export class LoopDisk {
   }
 
   remove(): void {
-    spawnSync('umount', [this.mountPoint]) // It may be mounted no more.
+    spawnSync('umount', [this.mountPoint]) // It may already be unmounted.
     rmSync(this.#image)
   }
 }

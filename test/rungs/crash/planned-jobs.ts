@@ -1,4 +1,4 @@
-// Jobs whose request and whose end follow from their number, so that a process that is killed need not say them.
+// Jobs whose request and result follow from their number, so that a killed process need not print them.
 import type { DirectoryOptions } from '../../../adapters/open-directory.js'
 import type { JobRequest, JobStatus, StoreErrorCode } from '../../../src/index.js'
 import type { UrlFetcher } from '../../../src/ports.js'
@@ -14,9 +14,9 @@ export type JobStarterArguments = Readonly<{
   targets: readonly string[]
 }>
 
-/** The output of the process: one JSON text a line. */
+/** The output of the process: one JSON text per line. */
 export type JobLine =
-  /** It opened the directory; `left`: the jobs that earlier processes have not ended. */
+  /** It opened the directory; `left`: the unfinished jobs of earlier processes. */
   | Readonly<{ say: 'open'; left: number }>
   | Readonly<{ say: 'begin'; job: number }>
   | Readonly<{ say: 'started'; job: number; id: string }>
@@ -96,7 +96,7 @@ export function requestOf(job: number, targets: readonly string[]): JobRequest {
   }
 }
 
-/** An end in one text, to be compared with what is read later. */
+/** A result as one text, for comparison with a later read. */
 export function endOf(status: JobStatus): string {
   switch (status.status) {
     case 'running':

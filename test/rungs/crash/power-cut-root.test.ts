@@ -1,7 +1,7 @@
-// Goal: after a real power cut, on real file systems, the store holds what was acknowledged, and nothing torn.
-// Method: a writer works on a file system in a file; the kernel is told to stop writing to it at once, journal
-// and all; then it is mounted again, which replays its journal, and the store is compared with what the writer
-// said. Plain LevelDB, used with unsynced blocks and one synced record, goes through the same.
+// Goal: after a real power cut, on real file systems, the store has everything acknowledged, and nothing torn.
+// Method: a writer works on a file system in a file. The kernel is told to stop all writes to it at once, including the
+// journal. Then it is mounted again, which replays its journal, and the store is compared with the writer's output.
+// Plain LevelDB, with unsynced blocks and one synced record, is tested the same way.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ const ROUNDS_OF_DIRECTORY = 25
 const OPERATIONS_OF_WRITER = 1_000_000
 
 let programs: BuiltPrograms
-/** With logs of 4 MiB, as anybody has it: small ones are seldom unsynced for long. */
+/** With logs of 4 MiB, the default: small ones are seldom unsynced for long. */
 let plainPrograms: BuiltPrograms
 
 beforeAll(async () => {
@@ -36,13 +36,12 @@ afterAll(async () => {
   await plainPrograms.remove()
 })
 
-/** All that a program said, and what of it was there before the cut. */
+/** The output of a program, before the cut and after it. */
 type Heard = Readonly<{ before: string; after: string }>
 
 /**
- * Lets a program write for a while, and cuts the power under it. What it says after that counts for nothing: a
- * sync that such a cut interrupts may end well (4 of 150 rounds on ext4), and in a real one nobody is left to
- * say so.
+ * Lets a program write for a while, and cuts the power under it. Output after the cut does not count: a sync
+ * interrupted by such a cut may report success (4 of 150 rounds on ext4), and after a real cut nobody could report it.
  */
 async function cutUnder(
   disk: LoopDisk,
@@ -64,14 +63,14 @@ async function cutUnder(
   return { before: stdout.slice(0, end), after: stdout.slice(end) }
 }
 
-/** The operations begun up to the first failure, which came after the cut for sure. */
+/** The operations begun up to the first failure, which certainly came after the cut. */
 function begunIn(lines: readonly LogLine[]): readonly LogLine[] {
   const failed = lines.findIndex(({ say }) => say === 'failed')
   const before = failed < 0 ? lines : lines.slice(0, failed)
   return before.filter(({ say }) => say === 'begin')
 }
 
-/** @returns what was wrong, and in how many rounds it was found. */
+/** @returns what was wrong, and in how many rounds */
 async function cutRounds(
   disk: LoopDisk,
   seed: number,
@@ -101,7 +100,7 @@ async function cutRounds(
   return { rounds: ROUNDS, acknowledged, wrong: [] }
 }
 
-/** @returns in how many rounds something was lost or torn. */
+/** @returns the number of rounds in which something was lost or torn */
 async function cutBaseline(disk: LoopDisk, seed: number): Promise<number> {
   const random = seeded(seed)
   let lost = 0

@@ -1,9 +1,8 @@
-// Goal: after a power cut at any moment, the store opens, holds what was acknowledged, and nothing torn.
-// Method: strace records what a writer asks of the file system. From the record the directory is made anew
-// as it may be found after a cut behind each n-th call: with what was synced only, with all, and with parts
-// of the rest. Each is opened and compared with what the writer had said up to that call. The writer is killed
-// once on the way, so that some cuts fall into a recovery. The same is done to plain LevelDB, where it must
-// find the losses that are known.
+// Goal: after a power cut at any moment, the store opens and has everything acknowledged, and nothing torn.
+// Method: strace records the writer's file system calls. From the record the directory is made as it may be after a cut
+// following each n-th call: with synced data only, with all data, and with parts of the rest. Each is opened and
+// compared with the writer's output up to that call. The writer is killed once, so that some cuts fall into a recovery.
+// With plain LevelDB, the same method must find its known losses.
 
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, realpath, rm } from 'node:fs/promises'
@@ -27,13 +26,13 @@ const TIMEOUT_MS = { push: 1_200_000, deep: 3_600_000 }[tier]
 const LEVELDB_FOLDER = 'kv'
 const missing = missingStrace()
 
-/** One thread beside the main one for files, and no ring of requests that strace would not see. */
+/** One thread besides the main one for files, and no io_uring, which strace would not see. */
 const ONE_THREAD = { UV_THREADPOOL_SIZE: '1', UV_USE_IO_URING: '0' }
 
 let programs: BuiltPrograms
 /** The directory of the writer. */
 let folder = ''
-/** The folder of the cut directories: in memory, if there is such a place. */
+/** The folder of the cut directories: in memory, if possible. */
 let cuts = ''
 let isKept = false
 
@@ -46,13 +45,13 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await programs.remove()
-  if (!isKept) await rm(folder, { recursive: true }) // The traces of what failed stay.
+  if (!isKept) await rm(folder, { recursive: true }) // Traces of failures are kept.
   await rm(cuts, { recursive: true, force: true })
 })
 
 type TracedJob = Readonly<{ job: object; killAt?: number }>
 
-/** Runs a program under strace, once for each job. @returns the calls of each. */
+/** Runs a program under strace, once for each job. @returns the calls of each run */
 async function trace(program: string, jobs: readonly TracedJob[]): Promise<SystemCall[][]> {
   const traces: SystemCall[][] = []
   for (const [index, { job, killAt }] of jobs.entries()) {
@@ -66,12 +65,12 @@ async function trace(program: string, jobs: readonly TracedJob[]): Promise<Syste
   return traces
 }
 
-/** The violations that are printed, at most. */
+/** Most violations that are printed. */
 const SHOWN = 20
 
 type CutPoint = Readonly<{ disk: TracedDisk; point: number; call: SystemCall }>
 
-/** Plays traces, and stops behind each call that changes anything. */
+/** Replays traces, and stops after each call that changes anything. */
 async function playTraces(
   traces: readonly (readonly SystemCall[])[],
   disk: TracedDisk,
@@ -95,7 +94,7 @@ async function playTraces(
 
 type Tally = { cuts: number; bad: number; wrong: string[] }
 
-/** Makes the directory of a cut in every variant, and counts those that are not as they must be. */
+/** Makes every variant of a cut directory, and counts the wrong ones. */
 async function checkCut(
   { disk, point, call }: CutPoint,
   { random, tally }: Readonly<{ random: Seeded; tally: Tally }>,
@@ -122,10 +121,10 @@ async function checkAgainstLedger(disk: TracedDisk, directory: string): Promise<
 
 const RUNS = { push: 2, deep: 1 }[tier]
 
-/** A writer that never syncs is never killed at a sync: it ends after this number of operations instead. */
+/** A writer that never syncs is never killed at a sync: it ends after this many operations instead. */
 const OPERATIONS_MAX = 400
 
-/** Records two writers, the first of which is killed, and cuts. @returns the number of calls to cut behind. */
+/** Records two writers, the first of which is killed, and cuts. @returns the number of calls after which to cut */
 async function cutOneRun(
   seed: number,
   tally: Tally,
@@ -198,7 +197,7 @@ describe.skipIf(missing !== null)('a power cut', () => {
     const seconds = (performance.now() - startedAt) / 1_000
     const suite = `T7 baseline: plain LevelDB, unsynced blocks, lost in ${tally.bad}`
     report({ suite, seed, runs: tally.cuts, seconds, violations: 0 })
-    expect(tally.bad).toBeGreaterThan(0) // Else the suite above finds nothing either.
+    expect(tally.bad).toBeGreaterThan(0) // Otherwise the suite above finds nothing either.
   })
 })
 

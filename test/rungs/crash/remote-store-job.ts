@@ -1,20 +1,20 @@
-// Stores in processes of their own, and how they are spoken to.
+// Stores in separate processes, and the messages to and from them.
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 
 export type RemoteJob = Readonly<{
   directory: string
   table: string
-  /** The beginning of the text of its rows. */
+  /** The beginning of its rows' texts. */
   name: string
-  /** The user that it becomes. */
+  /** The user as which it runs. */
   uid?: number
 }>
 
 export type RemoteCommand = 'add' | 'addForAWhile' | 'addUntilRefused' | 'read' | 'close'
 
 export type RemoteAnswer = Readonly<{
-  /** Rows that were acknowledged so far: the first ones. */
+  /** Number of rows acknowledged so far: the first ones. */
   added: number
   failure: Readonly<{ code: string; message: string; outcome: string | null }> | null
 }>
@@ -38,7 +38,7 @@ export class RemoteStore {
     return await answer
   }
 
-  /** Ends the process, whatever it does. */
+  /** Kills the process. */
   kill(): void {
     this.#child.kill('SIGKILL')
   }

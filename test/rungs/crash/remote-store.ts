@@ -1,4 +1,4 @@
-// A process with a store open in a directory, which does what it is told and answers.
+// A process with a store open in a directory, which obeys commands and answers.
 import process from 'node:process'
 import { openDirectory } from '../../../adapters/open-directory.js'
 import { isStoreError } from '../../../src/base/store-error.js'
@@ -31,7 +31,7 @@ async function addUntilRefused(): Promise<void> {
 
 const WHILE_ROWS = 1_500
 
-/** Several at a time. */
+/** Several adds at a time. */
 async function addForAWhile(): Promise<void> {
   while (added < WHILE_ROWS) await Promise.all([add(), add(), add(), add()])
 }

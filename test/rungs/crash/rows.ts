@@ -1,10 +1,10 @@
-// Rows and files whose content follows from a short name, so that a log can say in a few bytes what
-// was written, and a later reader can tell a torn row or a mixed table from a whole one.
+// Rows and files whose content follows from a short name, so that a log entry takes few bytes, and a later reader can
+// tell a torn row or a mixed table from a complete one.
 
 /** `count` rows named `${tag}.0`, `${tag}.1`, … with `bytes` bytes of text each. */
 export type RowsSpec = Readonly<{ tag: string; count: number; bytes: number }>
 
-/** A row as it must be: its name, the operation that last changed it, the file it names. */
+/** A row's expected name, the operation that last changed it, and the file that it names. */
 export type ExpectedRow = Readonly<{ k: string; n: number; f: string | null; bytes: number }>
 
 export const SCHEMA = {
@@ -31,7 +31,7 @@ export function rowObjects(spec: RowsSpec): Record<string, unknown>[] {
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
-/** Text that does not compress, the same for the same name. */
+/** Incompressible text, the same for the same name. */
 export function fillerText(name: string, bytes: number): string {
   let state = 0x811c9dc5
   for (let at = 0; at < name.length; at++) {
@@ -51,19 +51,19 @@ export function fillerBytes(name: string, bytes: number): Uint8Array {
   return new TextEncoder().encode(fillerText(name, bytes))
 }
 
-/** Of the rows that a replacing merge keeps, each so-manieth is changed. */
+/** Of the rows that a replacing merge keeps, one in this number is changed. */
 const CHANGED_OF_KEPT = 5
 
 type MergeOf = Readonly<{ mode: 'upsert' | 'replace'; every: number }>
 
-/** What a merge does with the row at an index of the table: the row gets another number, it is left out, or it stays. */
+/** What a merge does with the row at an index of the table: it changes its number, omits it, or keeps it. */
 export function mergeOfRow({ mode, every }: MergeOf, index: number): 'set' | 'omit' | 'stay' {
   if (mode === 'upsert') return index % every === 0 ? 'set' : 'omit'
   if (index % every === 0) return 'omit'
   return index % CHANGED_OF_KEPT === 1 ? 'set' : 'stay'
 }
 
-/** The rows of a table after a merge, without those that it adds. @param op - The number that changed rows get. */
+/** The rows of a table after a merge, without added ones. @param op - The number that changed rows get. */
 export function mergedRows<Row extends Readonly<{ n: unknown }>>(
   rows: readonly Row[],
   op: number,

@@ -5,7 +5,7 @@ const RETRY_MS = 1
 
 const clock = new Int32Array(new SharedArrayBuffer(4))
 
-/** Writes a line to the standard output before it returns, also when the reader is behind. */
+/** Writes a line to the standard output before it returns, even if the reader is slow. */
 export function say(line: object): void {
   const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
   for (let at = 0; at < bytes.length; ) {

@@ -1,5 +1,5 @@
-// classic-level with a write buffer of 64 KiB instead of 4 MiB, so that little data makes LevelDB change its
-// log, write tables and compact them. Programs are built with this in the place of the package.
+// classic-level with a write buffer of 64 KiB instead of 4 MiB, so that little data makes LevelDB switch logs, write
+// tables and compact them. Programs are built with this instead of the package.
 import { createRequire } from 'node:module'
 import type { ClassicLevel as Level } from 'classic-level'
 

@@ -1,4 +1,4 @@
-// A process that makes, restores or backs up a store, and stops for ever before what it made gets its name.
+// A process that creates, restores or backs up a store, and stops for ever before the result gets its name.
 import { createReadStream } from 'node:fs'
 import files from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'

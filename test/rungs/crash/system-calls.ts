@@ -1,19 +1,19 @@
-// The output of strace, as calls with their arguments. Calls of several threads may overlap: each has the
-// line on which it began and the one on which it ended.
+// The output of strace as calls with their arguments. Calls of several threads may overlap: each has the line on which
+// it began and the line on which it ended.
 
 import type { Seeded } from '../../support/seeded.js'
 
 export type SystemCall = Readonly<{
   name: string
-  /** As strace prints them, one text each; strings are decoded to bytes, see `bytesOf`. */
+  /** As strace prints them, one text each. `bytesOf` decodes strings. */
   args: readonly string[]
   result: number
-  /** Numbers of lines; a call that nothing overlapped has the same twice. */
+  /** Numbers of lines; equal if nothing overlapped the call. */
   begun: number
   ended: number
 }>
 
-/** Everything that changes names, contents or what is on the disk, and how descriptors come and go. */
+/** Calls that change names, contents or synced state, and those that open and close descriptors. */
 const TRACED = [
   ...['open', 'openat', 'creat', 'close', 'dup', 'dup2', 'dup3', 'lseek'],
   ...[
@@ -43,9 +43,9 @@ const TRACED = [
 const STRING_BYTES_MAX = 64 * 1024 * 1024
 
 /**
- * The command that runs another one and writes what it did to a file.
- * @param killAt - The number of the fdatasync at which the process is killed: what it would have flushed was
- *   written, and is not known to be on the disk.
+ * The command that runs another one and records its calls in a file.
+ * @param killAt - The number of the fdatasync at which the process is killed: its data was written, and is not known to
+ * be on the disk.
  */
 export function straceCommand(output: string, killAt?: number): string[] {
   const calls = TRACED.map((name) => `?${name}`).join(',')
@@ -74,14 +74,14 @@ export function parseTrace(text: string): SystemCall[] {
   return calls
 }
 
-/** null: no call that came to an end, such as the last one of a killed thread. */
+/** null: a call that did not end, such as the last one of a killed thread. */
 function parseCall(text: string, begun: number, ended: number): SystemCall | null {
   const [, name = '', args = '', result = ''] = /^(\w+)\((.*)\) += (-?\d+|\?)/s.exec(text) ?? []
   if (name === '' || result === '?') return null
   return { name, args: splitArguments(args), result: Number(result), begun, ended }
 }
 
-/** Strings hold nothing but `\x..`, so commas outside brackets separate arguments. */
+/** Strings contain only `\x..`, so commas outside brackets separate arguments. */
 function splitArguments(text: string): string[] {
   const args: string[] = []
   let depth = 0
@@ -114,8 +114,8 @@ export function bytesOf(argument: string): Buffer {
 const LOGS_MAX = 60
 
 /**
- * The command that runs another one and lets some of its calls fail: the n-th of a kind in each thread, once
- * or from then on. Writes fail in LevelDB's logs only, as others belong to Node.
+ * The command that runs another one and makes some of its calls fail: the n-th of a kind in each thread, once or from
+ * then on. Writes fail only in LevelDB's logs, because others belong to Node.
  */
 export function failingCalls(random: Seeded, directory: string): string[] {
   const call = random.pick(['fdatasync', 'fdatasync', 'fsync', 'rename', 'write'])

@@ -1,7 +1,7 @@
-// Goal: what an open store stands on may be taken from it, and it notices before it answers: no change is
-// acknowledged that the next one to open the store would not find.
-// Method: two processes on one directory, after somebody removed the lock of the first; and directories that are
-// deleted, moved and made read-only.
+// Goal: an open store that loses its directory or its lock notices before it answers: it acknowledges no change that
+// the next opener would not find.
+// Method: two processes on one directory, after the lock of the first was removed; and directories that are deleted,
+// moved and made read-only.
 import { chmod, chown, mkdtemp, readdir, rename, rm, unlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -81,7 +81,7 @@ describe('a store whose lock somebody removed', () => {
       const { directory, table } = await newStore()
       const first = await openRemote({ directory, table, name: 'first' })
       await first.ask('add')
-      // With changes all the time, so that some are under way at whatever moment the other one opens it.
+      // Changes are always under way when the other one opens it.
       const refused = first.ask('addUntilRefused')
       for (const path of await locksOf(directory)) await unlink(path)
       const second = await openRemote({ directory, table, name: 'second' })
@@ -123,7 +123,7 @@ describe('a store whose lock somebody removed', () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     const { directory, table } = await newStore()
     const first = await openDirectory(directory, QUIET)
-    // The locks come back, so that only the mark tells it.
+    // The locks are restored, so that only the mark shows it.
     const locks = await locksOf(directory)
     const away = (index: number) => `${directory}-away-${index}`
     for (const [index, path] of locks.entries()) await rename(path, away(index))
@@ -213,7 +213,7 @@ describe('a store whose directory is taken away', () => {
 
   test('by making it read-only takes no change any more, and says so when it is closed', async () => {
     const { directory, table } = await newStore()
-    const isRoot = process.getuid?.() === 0 // Whom nothing stops.
+    const isRoot = process.getuid?.() === 0 // Nothing stops root.
     const open = async () => {
       return await openRemote({ directory, table, name: 'text', ...(isRoot && { uid: NOBODY }) })
     }
@@ -264,7 +264,7 @@ describe('a store that another process writes to', () => {
   })
 })
 
-/** Lets processes of another user have a directory. */
+/** Gives a directory to processes of another user. */
 async function giveAway(path: string): Promise<void> {
   for (const name of ['', ...(await readdir(path, { recursive: true }))]) {
     await chown(join(path, name), NOBODY, NOBODY)

@@ -18,9 +18,9 @@ export type TracedFile = {
   bytes: Buffer
   length: number
   syncedLength: number
-  /** The content of the disk when synced bytes were written again; undefined if they were not. */
+  /** The content of the disk before synced bytes were overwritten; undefined: they were not. */
   before: Buffer | undefined
-  /** How often they were. */
+  /** How often synced bytes were overwritten. */
   rewrites: number
 }
 
@@ -40,11 +40,11 @@ type Opened = {
   readonly node: TracedNode
   offset: number
   readonly isAppending: boolean
-  /** Whether a write ends when its bytes are on the disk. */
+  /** Whether a write ends only when its bytes are on the disk. */
   readonly isSynced: boolean
 }
 
-/** The state that a sync covers, as it was when the sync began. */
+/** The state that a sync covers: that at its beginning. */
 type SyncStart = Readonly<{ node: TracedNode; length: number; rewrites: number; order: number }>
 
 const STDOUT = 1
@@ -61,15 +61,15 @@ export class TracedDisk {
   readonly #syncs = new Map<SystemCall, SyncStart>()
 
   /**
-   * @param rootPath - Paths outside are ignored. The folder is empty, and its own name is on the disk.
-   * @param kindFolder - Name of the folders in which a file's name goes to the disk with the file's sync.
+   * @param rootPath - Paths outside are ignored. The folder is empty, and its name is on the disk.
+   * @param kindFolder - Name of the folders in which a file's name is synced with the file.
    */
   constructor(rootPath: string, kindFolder: string) {
     this.#rootPath = rootPath
     this.#kindFolder = kindFolder
   }
 
-  /** A new process has no file open. */
+  /** A new process has no open files. */
   beginProcess(): void {
     this.#opened.clear()
   }
@@ -84,7 +84,7 @@ export class TracedDisk {
     this.#syncs.set(call, { node, length, rewrites, order: this.order })
   }
 
-  /** @returns whether anything on the disk, or said, may be different now. */
+  /** @returns whether anything on the disk, or in the output, may differ now */
   end(call: SystemCall): boolean {
     if (call.result < 0) return false
     const { name, args, result } = withoutDescriptors(call)
@@ -101,12 +101,12 @@ export class TracedDisk {
     return this.#refuse(call)
   }
 
-  /** A call whose effect is not modelled must not concern us. */
+  /** Rejects calls whose effect is not modelled, if they concern us. */
   #refuse({ name, args }: SystemCall): boolean {
     const touches =
       args.some((arg) => arg.startsWith('"') && this.#parts(bytesOf(arg).toString()) !== null) ||
       args.some((arg) => /^\d+$/.test(arg) && this.#opened.has(Number(arg)))
-    // libuv's ring for files polls; the other one, without that, only tells epoll what to watch.
+    // libuv's io_uring for files polls. The other one only tells epoll what to watch.
     const isFileRing =
       name === 'io_uring_setup' && args.some((arg) => arg.includes('IORING_SETUP_SQPOLL'))
     if (touches || isFileRing || /^(?:sync|syncfs)$/.test(name)) {
@@ -115,13 +115,13 @@ export class TracedDisk {
     return false
   }
 
-  /** The parts of a path below the root; null if it is not there. */
+  /** The parts of a path below the root; null: it is outside. */
   #parts(path: string): string[] | null {
     if (!path.startsWith(`${this.#rootPath}/`)) return null
     return path.slice(this.#rootPath.length + 1).split('/')
   }
 
-  /** The folder that a path's last part is in. */
+  /** The folder that contains the last part of a path. */
   #place(path: string): Readonly<{ folder: TracedFolder; name: string }> | null {
     const parts = this.#parts(path)
     if (parts === null) return null
@@ -252,7 +252,7 @@ function newFolder(): TracedFolder {
   return { kind: 'folder', names: new Map(), durable: new Map(), pending: [] }
 }
 
-/** The `…at` calls with absolute paths are the older ones; those with other paths stay what they are. */
+/** `…at` calls with absolute paths become the older calls. Those with other paths stay. */
 function withoutDescriptors(call: SystemCall): SystemCall {
   const name = /^(open|rename|unlink|mkdir)at2?$/.exec(call.name)?.[1]
   const isAbsolute = call.args.every((arg) => !arg.startsWith('"') || arg.startsWith('"\\x2f'))
@@ -260,7 +260,7 @@ function withoutDescriptors(call: SystemCall): SystemCall {
   return { ...call, name, args: call.args.filter((arg) => arg !== 'AT_FDCWD') }
 }
 
-/** A path given as a string of bytes; no call of ours is relative to a descriptor. */
+/** A path given as a string of bytes. No call of ours is relative to a descriptor. */
 function pathOf(argument: string | undefined): string {
   return bytesOf(argument ?? '').toString()
 }

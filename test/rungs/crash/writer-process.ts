@@ -1,4 +1,4 @@
-// The writer as a process of its own, built from the sources.
+// The writer as a separate process, built from the sources.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
@@ -8,12 +8,12 @@ import { build } from 'tsup'
 import { ROOT } from '../../support/project.js'
 import { type LogLine, parseLog } from './log-lines.js'
 
-/** Below node_modules, so that the packages are found, and nothing else looks there. */
+/** Below node_modules, so that packages are found, and nothing else looks there. */
 const CACHE = join(ROOT, 'node_modules', '.cache')
 
 const SMALL_BUFFERS = join(ROOT, 'test/rungs/crash/small-buffers.ts')
 
-/** In the place of the package, and of the module by which the adapters get it. */
+/** Replaces the package, and the module through which the adapters load it. */
 const withSmallBuffers: Plugin = {
   name: 'small-buffers',
   setup({ onResolve }) {
@@ -71,13 +71,13 @@ export type Ended = Readonly<{
   stderr: string
 }>
 
-/** A writer that runs, and what it has said when it is gone. */
+/** A running writer, and its output once it has ended. */
 export type RunningWriter = Readonly<{
   child: ChildProcess
-  /** Resolves when it has said so many lines, or ends. */
+  /** Resolves when it has printed this many lines, or ends. */
   said(lines: number): Promise<void>
   ended: Promise<Ended>
-  /** How much of its output has come so far. */
+  /** The length of its output so far. */
   heard(): number
 }>
 

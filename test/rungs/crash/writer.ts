@@ -17,7 +17,7 @@ import { letLie } from './lie.js'
 import { say } from './say.js'
 import { resolveJob, SMALL_SIZES, type WriterJob } from './writer-job.js'
 
-/** Finds, or makes, what the lanes work on; then lets them work. */
+/** Finds or creates what the lanes work on, then runs them. */
 async function work(store: Store, job: WriterJob): Promise<void> {
   let operations = job.firstOperation
   const nextOperation = (): number => {

@@ -1,9 +1,9 @@
-// Connections that are cut while a rung runs.
+// Cuts connections while a rung runs.
 import type { CutProxy } from '../../support/cut-proxy.js'
 
 const CUT_MS = 700
 
-/** Cuts all connections every 0.7 seconds, until the function that it returns is called. */
+/** Cuts all connections every 0.7 seconds, until the returned function is called. */
 export function cutOften(proxies: readonly CutProxy[]): () => void {
   const cutting = setInterval(() => {
     for (const { cut } of proxies) cut()

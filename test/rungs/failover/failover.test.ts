@@ -21,7 +21,7 @@ import { cutOften } from './cuts.js'
 import { CHAINS, Journal, type Pace } from './journal.js'
 
 const SUITE = 'T19 failover of PostgreSQL'
-/** Load before each kill, in milliseconds; a random time of as much is added. */
+/** Load before each kill, in milliseconds. A random time of up to the same length is added. */
 const LOAD_MS = 1_500
 const MINUTE_MS = 60_000
 
@@ -58,7 +58,7 @@ if (typeof programs === 'string') {
   )
 }
 
-/** Writers work while `fail` runs, and everything is checked after it. */
+/** Writers work while `fail` runs, and everything is checked afterwards. */
 async function withLoad(
   { primary, standby }: PostgresCluster,
   journal: Journal,

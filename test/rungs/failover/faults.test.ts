@@ -1,8 +1,8 @@
 // Goal: while S3 fails a third of all requests and connections to PostgreSQL are cut, nothing acknowledged is lost,
-// doubled or out of order, nothing is left behind, and an outcome that is unknown is reported as such.
+// duplicated or out of order, nothing remains unused, and an unknown outcome is reported as such.
 // Method: the lanes of T6 import, add, update, delete and put files in two stores on one PostgreSQL and one bucket. One
-// of the stores gives up soon, so that operations of it fail for good. In the end the journal of the lanes is compared
-// with what is there.
+// of the stores gives up soon, so that some of its operations fail for good. At the end the journal of the lanes is
+// compared with the content.
 import { afterAll, expect, test } from 'vitest'
 import { openPostgresKv } from '../../../adapters/postgres.js'
 import { openS3Objects } from '../../../adapters/s3/s3-objects.js'
@@ -27,7 +27,7 @@ const SUITE = 'T20 faults of S3 and PostgreSQL'
 const SECONDS = fixedSizeOf({ push: 5, deep: 300 })
 const TIMEOUT_MS = SECONDS * 1_000 + 300_000
 
-/** How two stores wait for S3: one repeats a request until it succeeds, the other one gives up soon. */
+/** How two stores retry S3: one repeats a request until it succeeds, the other one gives up soon. */
 const PATIENCE: readonly Partial<S3Options>[] = [
   { attemptsMax: 10, idleTimeoutMs: 300 },
   { attemptsMax: 3, idleTimeoutMs: 300 },
@@ -43,10 +43,10 @@ const OPTIONS: StoreOptions = {
     compactionIntervalMs: 700,
     fileCollectionIntervalMs: 2_000,
   }),
-  uploadsOpenMax: 10_000, // One that failed may be left open.
+  uploadsOpenMax: 10_000, // A failed one may stay open.
 }
 
-/** Garbage collections after which nothing may be left of operations that failed. */
+/** Garbage collections after which nothing may remain of failed operations. */
 const RUNS = 3
 
 const server = await startPostgres()
@@ -74,7 +74,7 @@ class World {
     await this.s3.stop()
   }
 
-  /** What background work must not fail with. */
+  /** Failures that background work must not have. */
   get wrong(): readonly string[] {
     return this.#wrong
   }
@@ -108,7 +108,7 @@ class World {
   }
 }
 
-/** Lets the lanes work under faults. */
+/** Runs the lanes under faults. */
 async function live(world: World, lanes: FaultyLanes, seed: number): Promise<void> {
   world.s3.failOften(seeded(seed))
   const endCuts = cutOften([world.proxy])
@@ -120,7 +120,7 @@ async function live(world: World, lanes: FaultyLanes, seed: number): Promise<voi
   }
 }
 
-/** Compares what is there with the journal. */
+/** Compares the content with the journal. */
 async function examine(world: World, { ledger }: FaultyLanes): Promise<string[]> {
   const open = (options: StoreOptions = {}) => world.openStore({ ...SMALL_SIZES, ...options })
   const report = await open()

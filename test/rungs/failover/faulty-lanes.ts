@@ -1,4 +1,4 @@
-// The lanes of T6 on stores whose ports fail, and the journal of what they were told.
+// The lanes of T6 on stores whose ports fail, and the journal of the answers.
 import { isStoreError, type Store } from '../../../src/index.js'
 import { Lane } from '../crash/lane.js'
 import { laneStoreOf } from '../crash/lane-store.js'
@@ -9,7 +9,7 @@ import { Pace } from './journal.js'
 
 const LANES_OF_STORE = 2
 
-/** How long a lane may find no change taken. */
+/** How long a lane may go without an accepted change. */
 const RECOVERY_MS_MAX = 120_000
 
 type Begun = Readonly<{ what: string; at: number }>
@@ -19,7 +19,7 @@ export class FaultyLanes {
   readonly #lanes: readonly Lane[]
   readonly #pace = new Pace()
   readonly #begun = new Map<number, Begun>()
-  /** Operations by what they do: acknowledged, and failed by their outcomes. */
+  /** Operations by kind: acknowledged, and failed by outcome. */
   readonly #counts = new Map<string, Map<string, number>>()
   #operations = 0
   #isOver = false
@@ -38,12 +38,12 @@ export class FaultyLanes {
     )
   }
 
-  /** Makes what they work on. Nothing may fail yet. */
+  /** Creates what they work on. Nothing may fail yet. */
   async start(): Promise<void> {
     for (const lane of this.#lanes) await lane.start()
   }
 
-  /** Lets all work for a time. */
+  /** Runs all lanes for a time. */
   async run(ms: number): Promise<void> {
     const timer = setTimeout(() => {
       this.#isOver = true
@@ -56,7 +56,7 @@ export class FaultyLanes {
     }
   }
 
-  /** Lines about what they did, and the longest pauses. */
+  /** Lines about their operations, and the longest pauses. */
   summary(): string[] {
     const { acknowledged, failures } = this.ledger
     const { longestMs, longestGapMs } = this.#pace
@@ -91,7 +91,7 @@ export class FaultyLanes {
   }
 }
 
-/** Waits until a change is taken again, and looks what became of those that failed. Reads may fail, too. */
+/** Waits until a change is accepted again, and reads the outcome of those that failed. Reads may fail, too. */
 async function recover(lane: Lane): Promise<void> {
   const endsAt = performance.now() + RECOVERY_MS_MAX
   while (performance.now() < endsAt) {

@@ -1,5 +1,5 @@
-// What was acknowledged, and whether all of it is there: chains of records that many writers append to, and a table
-// that rows are added to.
+// Records what was acknowledged, and checks that all of it is there: chains of records to which several writers append,
+// and a table to which rows are added.
 
 import type { Table } from '../../../src/index.js'
 import { isStoreError } from '../../../src/index.js'
@@ -19,19 +19,19 @@ function entryKey(chain: number, number: number): Uint8Array {
   return encoder.encode(`entry/${chain}/${String(number).padStart(ENTRY_NUMBER_DIGITS, '0')}`)
 }
 
-/** Behind the keys of all entries of a chain: `0` comes after `/`. */
+/** After the keys of all entries of a chain: `0` follows `/`. */
 const chainEnd = (chain: number): Uint8Array => encoder.encode(`entry/${chain}0`)
 
 /** When operations were acknowledged, and how long they took. */
 export class Pace {
   /** The longest request to the store: a commit, or the add of a row. */
   longestMs = 0
-  /** The longest time in which none was acknowledged. */
+  /** The longest time without an acknowledgement. */
   longestGapMs = 0
   #gapMs = 0
   #last = performance.now()
 
-  /** Notes that a request that began at `began` was acknowledged. */
+  /** Records that a request begun at `began` was acknowledged. */
   note(began: number): void {
     const now = performance.now()
     this.longestMs = Math.max(this.longestMs, now - began)
@@ -40,7 +40,7 @@ export class Pace {
     this.#last = now
   }
 
-  /** The longest time in which none was acknowledged since this was asked last. */
+  /** The longest time without an acknowledgement since the last call. */
   takeGap(): number {
     const gap = Math.max(this.#gapMs, performance.now() - this.#last)
     this.#gapMs = 0
@@ -57,7 +57,7 @@ export class Journal {
   readonly pace = new Pace()
   readonly violations: string[] = []
   readonly #entries = new Map<string, Entry>()
-  /** The numbers of the last entries that were acknowledged. */
+  /** The numbers of the last acknowledged entries. */
   readonly #acknowledged: number[] = Array.from({ length: CHAINS }, () => 0)
   readonly #rows = new Set<string>()
   #rowsRepeated = 0
@@ -73,7 +73,7 @@ export class Journal {
     }
   }
 
-  /** Adds rows to a table until it is told to stop; an add that failed is sent again with its key. */
+  /** Adds rows to a table until it is told to stop. A failed add is repeated with its key. */
   async add(table: Table, writer: string, isOver: () => boolean): Promise<void> {
     let version = 0
     for (let count = 0; !isOver(); count++) {
@@ -102,7 +102,7 @@ export class Journal {
     }
   }
 
-  /** Compares everything with what is there now. */
+  /** Compares everything with the current content. */
   async check(partition: KvPartition, table: Table): Promise<void> {
     const found = new Map<string, Entry>()
     for (let chain = 0; chain < CHAINS; chain++) {
@@ -165,7 +165,7 @@ export class Journal {
     }
   }
 
-  /** The entries of a chain, which must be as many as its head says. */
+  /** The entries of a chain. Their number must equal that in its head. */
   async #readChain(view: KvView, chain: number): Promise<string[]> {
     const head = await view.get(headKey(chain))
     const count = head === null ? 0 : Number(decoder.decode(head))

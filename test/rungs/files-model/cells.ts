@@ -1,5 +1,5 @@
-// Rows that name files in every way that a row can: as a cell, in the middle of one, in an array, with
-// escapes; as objects, JSON and CSV.
+// Rows that name files in every possible way: as a cell, inside a cell, in an array, with escapes; in objects, JSON and
+// CSV.
 import fc from 'fast-check'
 import type { RowsInput } from '../../../src/index.js'
 import type { ModelRow, Oracle } from './oracle.js'
@@ -13,7 +13,7 @@ export const SCHEMA = {
   ],
 } as const
 
-/** `free`: one that no row names now, if there is one. */
+/** `free`: a file that no row names now, if there is one. */
 type FileChoice = Readonly<{ of: 'free' | 'any' | 'gone' | 'strange'; at: number }>
 
 export type CellSpec = Readonly<{
@@ -94,7 +94,7 @@ export function rowOf({ n, f, a }: Cells): ModelRow {
 export type BoundRows = Readonly<{
   input: RowsInput
   rows: readonly ModelRow[]
-  /** The files that the text names before a table has made cells of it. */
+  /** The files that the text names before a table has parsed it into cells. */
   named: readonly string[]
 }>
 
@@ -104,7 +104,7 @@ export function bindRows({ form, rows }: RowsSpec, oracle: Oracle, now: number):
     return { cells: bindCells(spec, oracle.nextNumber(), choices), isEscaped: spec.isEscaped }
   })
   const model = bound.map(({ cells }) => rowOf(cells))
-  // In the text of a CSV cell an escape is no escape yet, but characters.
+  // In CSV, an escape in a cell's text is not an escape yet, but plain characters.
   const named = model.flatMap(({ f, a }, i) => {
     return form === 'csv' && bound[i]?.isEscaped ? [...f] : [...f, ...a]
   })
@@ -128,7 +128,7 @@ function jsonOf({ cells, isEscaped }: Bound): string {
   return isEscaped ? escapeIds(json) : json
 }
 
-/** Some or all characters of the IDs in a JSON text as escapes. */
+/** Escapes some or all characters of the IDs in a JSON text. */
 export function escapeIds(json: string): string {
   return json.replace(FILE_ID, (id) => {
     const every = (id.charCodeAt(20) % 3) + 1

@@ -1,4 +1,4 @@
-// The commands of fast-check: one operation, several at once, garbage collections, crashes, and time.
+// The commands of fast-check: single and concurrent operations, garbage collections, crashes, and time.
 import fc from 'fast-check'
 import { show } from '../model/operation.js'
 import { newContent } from './file-operations.js'
@@ -29,7 +29,7 @@ function one(spec: Spec, instance: number): RunCommand {
   })
 }
 
-/** Operations at once that have nothing in common, each store collecting garbage meanwhile or not. */
+/** Concurrent operations on different things; each store may collect garbage meanwhile. */
 function race(specs: readonly Spec[], runs: boolean, seed: number): RunCommand {
   return command(
     `race ${seed}${runs ? ' with garbage collections' : ''} ${show(specs)}`,
@@ -74,7 +74,7 @@ type UploadRace = Readonly<{
   runs: boolean
 }>
 
-/** PUTs and completions of one upload at once. */
+/** Concurrent PUTs and completions of one upload. */
 function raceOnUpload({ seed, isReceived, receives, completes, runs }: UploadRace): RunCommand {
   const text = `race ${seed} on an upload: ${isReceived ? 'after a PUT, ' : ''}${receives} PUTs, ${completes} completions${runs ? ', garbage collections' : ''}`
   return command(text, async (oracle, world) => {
@@ -108,7 +108,7 @@ function raceOnUpload({ seed, isReceived, receives, completes, runs }: UploadRac
   })
 }
 
-/** The store crashes at some step of an operation, and is opened again. */
+/** The store crashes at some step of an operation, and is reopened. */
 function crashIn(spec: Spec, instance: number, at: StopAt): RunCommand {
   return command(
     `crash ${describeStop(at)} of ${show(spec)} at ${instance}`,
@@ -167,7 +167,7 @@ const anyUploadRace = fc
   })
   .map(raceOnUpload)
 
-/** Commands in their weights. fast-check draws from a list evenly, so all are in one. */
+/** Commands by weight. fast-check draws evenly from a list, so a command appears in it as often as its weight. */
 export function anyCommands(): fc.Arbitrary<RunCommand>[] {
   const commands: { weight: number; arbitrary: fc.Arbitrary<RunCommand> }[] = [
     { weight: 34, arbitrary: fc.tuple(anySpec, anyInstance).map((of) => one(...of)) },

@@ -24,7 +24,7 @@ import {
 
 export const CONTENT_BYTES = 8
 
-/** A content that no other file has; `unwelcome`: one that the quota refuses. */
+/** Content that no other file has; `unwelcome`: the quota refuses it. */
 export function newContent(oracle: Oracle, bytes = CONTENT_BYTES): string {
   return `${oracle.nextNumber()}`.padEnd(bytes, '.')
 }
@@ -89,7 +89,7 @@ function settleNewFile(outcome: Outcome, { oracle }: Place, content: string): vo
   oracle.addFile(stored, content)
 }
 
-/** A file that is there after a crash although nobody was told of it. */
+/** A file that exists after a crash although nobody was told of it. */
 export async function adoptFile(
   world: World,
   instance: number,
@@ -107,7 +107,7 @@ export async function adoptFile(
   if (stored !== null) oracle.addFile(stored, expectContent(stored, [content]))
 }
 
-/** Deletes a file, also one that rows name, or one that was there. */
+/** Deletes a file, also one that rows name, or one that was already deleted. */
 export function deleteFile(id: string): Operation {
   return {
     text: `delete the file ${id}`,
@@ -131,7 +131,7 @@ export function deleteFile(id: string): Operation {
   }
 }
 
-/** All that can be seen of every file, and of those that were there. */
+/** Everything visible of every file, and of deleted ones. */
 export async function checkFiles(world: World, instance: number, oracle: Oracle): Promise<void> {
   const { store } = world.at(instance)
   const { files } = store.team(TEAM)

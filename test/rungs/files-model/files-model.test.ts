@@ -1,8 +1,8 @@
-// Goal: whatever is done with files, uploads and rows that name files, in whatever order, with garbage collections and
-// crashes between and within: no file that a row names is ever deleted, no other one outlives its time,
+// Goal: whatever is done with files, uploads and rows that name files, in any order, with garbage collections and
+// crashes between and during operations: no file that a row names is ever deleted, no other file outlives its time,
 // nothing is left behind, and bytes never change.
-// Method: random commands run on stores on the same ports and on an oracle that is plain lists, beside a
-// clock that jumps. Garbage collections and operations are held or crash at any of their steps.
+// Method: random commands run on stores on the same ports, and on an oracle of plain lists, with a clock that jumps.
+// Garbage collections and operations are held or crash at any of their steps.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { replayOptions, runOptions } from '../../support/fast-check-options.js'
@@ -54,10 +54,10 @@ const property = fc.asyncProperty(anyProfile, fc.nat(), commands, async (profile
 
 /** Runs that failed once. */
 const REGRESSIONS = [
-  // The oracle took an upload whose bytes may have arrived for gone at the earlier of its two ends.
+  // The oracle considered an upload, whose bytes may have arrived, gone at the earlier of its two ends.
   { seed: 810334153, path: '1405' },
-  // A put was held where it enters its process among those that share the store, and garbage collection meanwhile
-  // waited for it.
+  // A put was held where it registers its process among those that share the store, and the garbage collection waited
+  // for it.
   { seed: 1324161246, path: '243' },
 ]
 

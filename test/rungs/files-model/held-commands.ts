@@ -1,5 +1,5 @@
-// Commands that hold a store at one of its steps while others work: a garbage collection of files between what it
-// reads and what it deletes, or an operation while garbage collections run.
+// Commands that hold a store at one of its steps while others work: a garbage collection of files between its reads and
+// its deletions, or an operation while garbage collections run.
 import fc from 'fast-check'
 import { show } from '../model/operation.js'
 import { checkFiles, putFile } from './file-operations.js'
@@ -32,9 +32,9 @@ type Meanwhile =
 type HeldMaintenance = Readonly<{
   instance: number
   at: StopAt
-  /** So many files are put first, which no row names yet. */
+  /** Files that are put first, which no row names yet. */
   files: number
-  /** Then so much time passes that every file that no row names may go. */
+  /** Whether time then passes until every file without a row may be deleted. */
   isLate: boolean
   meanwhile: readonly Meanwhile[]
   crashes: boolean
@@ -82,7 +82,7 @@ async function doMeanwhile(
     world.clock.pass(step.passMs)
     oracle.doubt(world.clock.now())
   } else if ('maintainAt' in step) {
-    // A garbage collection of the store that is held would wait for the one that there is.
+    // A garbage collection of the held store would wait for its current one.
     const isOther = world.at(step.maintainAt) !== world.at(held)
     if (isOther) await maintainAlone(step.maintainAt, oracle, world)
   } else {
@@ -91,14 +91,14 @@ async function doMeanwhile(
   }
 }
 
-/** A stash that a garbage collection may have ended meanwhile is ended for sure. */
+/** Certainly ends a stash that a garbage collection may have ended meanwhile. */
 async function endDoubtful(world: World, oracle: Oracle): Promise<void> {
   for (const [id, stash] of [...oracle.stashes]) {
     if (!oracle.isSureStash(stash)) await endStash(world, 0, oracle, id)
   }
 }
 
-/** An operation is held at a step while a store collects garbage. */
+/** Holds an operation at a step while a store collects garbage. */
 function holdOperation(spec: Spec, instance: number, at: StopAt, maintainer: number): RunCommand {
   const text = `hold ${show(at)} of ${show(spec)} at ${instance}, garbage collection at ${maintainer}`
   return command(text, async (oracle, world) => {
@@ -125,7 +125,7 @@ function holdOperation(spec: Spec, instance: number, at: StopAt, maintainer: num
   })
 }
 
-/** The steps at which a garbage collection is held: around its reads and its commits, or any. */
+/** The steps at which a garbage collection is held: near its reads and its commits, or any. */
 const anyMaintenanceStop: fc.Arbitrary<StopAt> = fc.oneof(
   {
     weight: 5,

@@ -1,4 +1,4 @@
-// An operation of a run: it runs on a store, then its outcome is compared with the oracle, which moves on.
+// An operation of a run: it runs on a store, then the oracle checks its outcome and applies it.
 import { createHash } from 'node:crypto'
 import { isStoreError, type StoredFile, type StoreErrorCode } from '../../../src/index.js'
 import { Mismatch, type Outcome, show } from '../model/operation.js'
@@ -8,22 +8,22 @@ import type { World } from './world.js'
 export type Place = Readonly<{
   oracle: Oracle
   now: number
-  /** Whether a garbage collection runs beside the operation. */
+  /** Whether a garbage collection runs during the operation. */
   isMaintained: boolean
 }>
 
 export interface Operation {
   readonly text: string
-  /** The things it works on: operations with nothing in common may run at once, with the same result. */
+  /** The things that it works on. Operations without common places may run concurrently, with the same result. */
   readonly places: readonly string[]
-  /** When it is refused it must leave nothing: no record, and if `nothing` is said, no object. */
+  /** What a refusal must leave: `records`: no record; `nothing`: also no object. */
   readonly refused: 'nothing' | 'records' | 'never'
   /** Whether it reads segments, which a garbage collection without grace may delete meanwhile. */
   readonly readsRows: boolean
   run(world: World, instance: number): Promise<unknown>
-  /** @throws {Mismatch} if the outcome is not the one that the oracle asks for. */
+  /** @throws {Mismatch} if the outcome is not the oracle's */
   settle(outcome: Outcome, place: Place): void
-  /** The store has crashed in it: finds out what has happened, or does something that makes it certain. */
+  /** The store crashed during it: finds out what has happened, or does something that makes it certain. */
   recover(world: World, instance: number, place: Place): Promise<void>
 }
 
@@ -40,7 +40,7 @@ export function codeOf(outcome: Outcome): StoreErrorCode | null {
   return outcome.failure.code
 }
 
-/** @returns the code that it failed with. */
+/** @returns the code of its failure */
 export function expectCode(outcome: Outcome, ...codes: readonly StoreErrorCode[]): StoreErrorCode {
   const code = codeOf(outcome)
   if (code !== null && codes.includes(code)) return code
@@ -60,7 +60,7 @@ export function check(holds: boolean, problem: () => string): void {
   if (!holds) throw new Mismatch(problem())
 }
 
-/** A file that an operation gave must have one of these contents. @returns which */
+/** A file that an operation returned must have one of these contents. @returns which */
 export function expectContent(stored: StoredFile, contents: readonly string[]): string {
   const content = contents.find((text) => isStoredAs(stored, text))
   if (content !== undefined) return content

@@ -1,5 +1,5 @@
-// The expected content, kept as plain lists: files, uploads, and the rows that name files, with the rules
-// of how long each is kept.
+// The expected content as plain lists: files, uploads, and the rows that name files, with the rules of how long each is
+// kept.
 import type { StoredFile } from '../../../src/index.js'
 
 export type Limits = Readonly<{
@@ -15,20 +15,20 @@ export type ModelFile = Readonly<{ stored: StoredFile; content: string }>
 
 export type ModelUpload = {
   readonly uploadId: string
-  /** null: it was created in a crash, and nobody holds its target. */
+  /** null: it was created during a crash, and nobody has its target. */
   readonly target: string | null
   readonly contentType: string
   readonly contentLength: number | null
   readonly app: string | null
   readonly createdAt: number
   readonly expiresAt: number
-  /** The possible contents of its record; null: nothing yet. More than one after a race or a crash. */
+  /** The possible contents of its record; null: none yet. There are several after a race or a crash. */
   received: readonly (string | null)[]
-  /** When that was received, one for each. */
+  /** When each of these was received. */
   receivedAt: readonly (number | null)[]
   /** The file that it was completed to. */
   file: StoredFile | null
-  /** Whether its record is there; `maybe` while a garbage collection is on its way. */
+  /** Whether its record exists; `maybe` while a garbage collection is under way. */
   record: 'there' | 'maybe' | 'gone'
 }
 
@@ -39,16 +39,16 @@ export type ModelTable = {
   readonly id: string
   readonly name: string
   rows: readonly ModelRow[]
-  /** The files that the overwritten rows named, newest first. */
+  /** The files that overwritten rows named, newest first. */
   retired: readonly Readonly<{ named: readonly string[]; retiredAt: number }>[]
 }
 
 export type ModelChunk = Readonly<{
   rows: readonly ModelRow[]
-  /** The files that its text names before a table has made cells of it. */
+  /** The files that its text names before a table has parsed it into cells. */
   named: readonly string[]
   putAt: number
-  /** Whether it is there for sure: a garbage collection that ends its stash may be on its way. */
+  /** Whether it certainly exists: a garbage collection that ends its stash may be under way. */
   isSure: boolean
 }>
 
@@ -60,14 +60,12 @@ export type ModelStash = {
 export class Oracle {
   readonly limits: Limits
   readonly files = new Map<string, ModelFile>()
-  /** IDs of files that there were. */
+  /** IDs of deleted files. */
   readonly gone: string[] = []
   readonly uploads: ModelUpload[] = []
   readonly tables: ModelTable[] = []
   readonly stashes = new Map<string, ModelStash>()
-  /**
-   * Stashes that a garbage collection has ended, or may have, so that they take no more chunks until they are deleted.
-   */
+  /** Stashes that a garbage collection has ended, or may have ended: they accept no chunks until they are deleted. */
   readonly expired = new Set<string>()
   #numbers = 0
 
@@ -75,7 +73,7 @@ export class Oracle {
     this.limits = limits
   }
 
-  /** A number that no row, content or name had before. */
+  /** A number that no row, content or name has had. */
   nextNumber(): number {
     return this.#numbers++
   }
@@ -122,7 +120,7 @@ export class Oracle {
     return createdAt <= oldest && [...chunks.values()].every(({ putAt }) => putAt <= oldest)
   }
 
-  /** When an upload is over: more than one moment if it is not known what its record holds. */
+  /** When an upload ends: several moments if the content of its record is unknown. */
   endsOfUpload({ file, createdAt, receivedAt }: ModelUpload): readonly number[] {
     const { uploadTtlMs, uploadReceivedTtlMs } = this.limits
     const end = createdAt + uploadTtlMs
@@ -130,7 +128,7 @@ export class Oracle {
     return receivedAt.map((at) => (at === null ? end : Math.min(end, at + uploadReceivedTtlMs)))
   }
 
-  /** A garbage collection is on its way that may end what is over by now, or may have. */
+  /** A garbage collection is under way that may end what has expired, or may already have. */
   doubt(now: number): void {
     for (const upload of this.uploads) {
       const isOver = this.endsOfUpload(upload).some((end) => now > end)
@@ -145,7 +143,7 @@ export class Oracle {
     }
   }
 
-  /** A garbage collection has run from its begin to its end. */
+  /** A complete garbage collection has run. */
   maintain(now: number): void {
     for (const upload of this.uploads) {
       const ends = this.endsOfUpload(upload)

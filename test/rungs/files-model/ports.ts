@@ -1,4 +1,4 @@
-// Ports of one opening of a store, through which a run can hold it at any step, or let it crash there.
+// Ports of one opening of a store. A run can hold the store at any step, or make it crash there.
 
 import { KEY_SPACE } from '../../../src/format/keys.js'
 import type { KvCommit, KvPartition, KvStore, KvView, ObjectStore } from '../../../src/ports.js'
@@ -6,7 +6,7 @@ import { Pace } from '../model/paced-ports.js'
 
 /** A step of a store on its ports, counted among the steps of its kind. */
 export type StopAt = Readonly<{
-  /** A part of the step's text, as `scan 06` or `-0d`; empty: any step. */
+  /** A part of the step's text, such as `scan 06` or `-0d`; empty: any step. */
   step: string
   skip: number
   side: 'before' | 'after'
@@ -14,7 +14,7 @@ export type StopAt = Readonly<{
 
 export type Hold = Readonly<{
   reached: Promise<'reached'>
-  /** Lets the step go on; it is not held any more if it was not reached. */
+  /** Continues the step. If it was not reached, it is no longer held. */
   release(): void
 }>
 
@@ -26,14 +26,14 @@ export class Crashed extends Error {
 type Stop = { readonly at: StopAt; left: number; readonly holds: boolean; act(): Promise<void> }
 
 /**
- * Steps on the record of the opening itself, for which all that it does waits: one that is held there would hold what is
- * to happen meanwhile, too. Crashes are there as well.
+ * Steps on the record of the opening itself, for which everything else of it waits: a hold there would also hold what
+ * is to happen meanwhile. Crashes are possible there.
  */
 const AWAITED_BY_ALL = [KEY_SPACE.incarnation, KEY_SPACE.writer]
   .map((number) => number.toString(16).padStart(2, '0'))
   .flatMap((space) => [`get ${space}`, `+${space}`])
 
-/** One opening of a store: from its crash on nothing that it does has an effect. */
+/** One opening of a store. After its crash nothing that it does has an effect. */
 export class Incarnation {
   readonly pace = new Pace()
   #isGone = false

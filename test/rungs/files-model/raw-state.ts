@@ -1,4 +1,4 @@
-// The stored records and objects, read beside the stores.
+// The stored records and objects, read without the stores.
 import { renderFileId } from '../../../src/format/file-id.js'
 import { decodeFile, decodeFilesHead, decodeTeamAlias } from '../../../src/format/file-records.js'
 import { FILES_HEAD_KEY, KEY_SPACE, tableHeadKey, teamAliasKey } from '../../../src/format/keys.js'
@@ -11,7 +11,7 @@ export type RawState = Readonly<{
   uploads: readonly string[]
   markers: readonly string[]
   head: Readonly<{ files: number; bytes: number }>
-  /** The state of the files by their records. */
+  /** The state of the files in their records. */
   bytes: number
   /** The number of records of each key space. */
   counts: Readonly<Record<number, number>>
@@ -72,7 +72,7 @@ export async function fileIdOf({ kv }: World, key: string): Promise<string> {
   return renderFileId({ alias: decodeTeamAlias(alias), key: Buffer.from(key, 'hex') })
 }
 
-/** Without a store, so that no crash or hold is met on the way. */
+/** Reads without a store, so that no crash or hold applies. */
 export async function readTableVersion({ kv }: World, tableId: string): Promise<number> {
   const key = tableHeadKey(Buffer.from(tableId.replaceAll('-', ''), 'hex'))
   const head = await kv.partition(TEAM).read((view) => view.get(key))

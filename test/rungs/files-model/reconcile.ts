@@ -1,4 +1,4 @@
-// Holds what is really stored against the oracle: after each garbage collection, and when a run is over.
+// Compares the stored state with the oracle: after each garbage collection, and at the end of a run.
 import assert from 'node:assert/strict'
 import { KEY_SPACE } from '../../../src/format/keys.js'
 import { expectEqual, Mismatch } from '../model/operation.js'
@@ -9,8 +9,8 @@ import { checkTables } from './row-operations.js'
 import type { World } from './world.js'
 
 /**
- * Takes over which files a garbage collection has deleted, if it might.
- * @param held - The files that some row named at each moment of garbage collection.
+ * Accepts deletions of files that a garbage collection was allowed to make.
+ * @param held - The files that some row named at each moment of the garbage collection.
  */
 export async function reconcile(
   world: World,
@@ -37,7 +37,7 @@ export async function reconcile(
   return raw
 }
 
-/** After two garbage collections at rest everything is gone that may go. */
+/** After two garbage collections at rest, everything that may be deleted is gone. */
 export async function checkSettled(world: World, oracle: Oracle, raw: RawState): Promise<void> {
   const now = world.clock.now()
   const held = oracle.held(now)
@@ -58,7 +58,7 @@ export async function checkSettled(world: World, oracle: Oracle, raw: RawState):
 const RUNS_MAX = 10
 const DAY_MS = 24 * 3_600_000
 
-/** Ends all that may end, and looks for what is left of it. */
+/** Ends everything that may end, and checks what remains of it. */
 export async function checkEnd(world: World, oracle: Oracle): Promise<void> {
   await checkFiles(world, 0, oracle)
   await checkTables(world, 0, oracle)

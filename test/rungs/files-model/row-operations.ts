@@ -1,4 +1,4 @@
-// Operations that bring the URLs of files into tables and stashes, and take them out again.
+// Operations that bring URLs of files into tables and stashes, and remove them.
 import type { RowsInput, Stash, Table } from '../../../src/index.js'
 import { isStoreError } from '../../../src/index.js'
 import { expectEqual, type Outcome } from '../model/operation.js'
@@ -81,7 +81,7 @@ export function createTable(oracle: Oracle, origin: Origin): Operation {
   }
 }
 
-/** A change of one table, in as many commits as it has steps. */
+/** A change of one table, in one commit per step. */
 function change(
   table: ModelTable,
   text: string,
@@ -134,7 +134,7 @@ export function overwrite(table: ModelTable, origin: Origin): Operation {
   )
 }
 
-/** Overwrites a table with its own rows, which keep their IDs, in another order. */
+/** Overwrites a table with its own rows in another order. They keep their IDs. */
 export function turnRows(table: ModelTable): Operation {
   return change(
     table,
@@ -145,7 +145,7 @@ export function turnRows(table: ModelTable): Operation {
   )
 }
 
-/** Rows that the schema refuses, and that name files. */
+/** Adds rows that the schema refuses, and that name files. */
 export function addMisfits(
   table: ModelTable,
   cells: CellSpec,
@@ -174,7 +174,7 @@ async function rowIdAt(table: Table, index: number): Promise<string> {
   return row?.$rowID ?? ''
 }
 
-/** Changes the cells of a row; `isText`: from JSON text, in which IDs have escapes. */
+/** Changes the cells of a row; `isText`: by JSON text, in which IDs have escapes. */
 export function updateRow(
   table: ModelTable,
   index: number,
@@ -201,7 +201,7 @@ function setRow(table: ModelTable, index: number, cells: Partial<ModelRow>): voi
   table.rows = table.rows.map((row, i) => (i === index ? { ...row, ...cells } : row))
 }
 
-/** Moves what a row names to another: first it is there too, then it is there alone. */
+/** Moves the names in a row to another: first both rows have them, then only the other. */
 export function moveNames(table: ModelTable, from: number, to: number): Operation {
   const [source, target] = [table.rows[from], table.rows[to]]
   const f = [...(source?.f ?? []), ...(target?.f ?? [])]
@@ -251,7 +251,7 @@ export function putChunk(
       } catch (failure) {
         const isExpired = isStoreError(failure) && failure.code === 'STASH_NOT_FOUND'
         if (!isExpired || !oracle.expired.has(stash)) throw failure
-        await target.delete() // As the error says.
+        await target.delete() // as the error advises
         await target.put(serial, input)
       }
     },

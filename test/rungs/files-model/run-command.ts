@@ -27,7 +27,7 @@ export function placeOf({ clock }: World, oracle: Oracle, isMaintained = false):
   return { oracle, now: clock.now(), isMaintained }
 }
 
-/** Runs an operation and compares it with the oracle; if it is refused, nothing may have changed. */
+/** Runs an operation and compares it with the oracle. If it is refused, nothing may have changed. */
 export async function runAlone(
   operation: Operation,
   instance: number,
@@ -48,7 +48,7 @@ export async function runAlone(
   if (left.length > 0) throw new Mismatch(`${text} was refused, and has left an object`)
 }
 
-/** Says of what operation a mismatch is. */
+/** Adds the operation's text to a mismatch. */
 export function named(text: string, settle: () => void): void {
   try {
     settle()
@@ -67,7 +67,7 @@ export async function maintainAlone(instance: number, oracle: Oracle, world: Wor
 
 type Held = ReadonlyMap<string, ReadonlySet<string>>
 
-/** The files that one and the same place held before and after, and so at each moment between. */
+/** The files that the same place held before and after, and so at each moment between. */
 export function heldThroughout(before: Held, after: Held): ReadonlySet<string> {
   const held = [...before].flatMap(([place, files]) => {
     return [...files].filter((file) => after.get(place)?.has(file))
@@ -77,7 +77,7 @@ export function heldThroughout(before: Held, after: Held): ReadonlySet<string> {
 
 export const anyInstance = fc.nat({ max: 1 })
 
-/** Any step, of those that an operation may have. */
+/** Any of the steps that an operation may have. */
 export const anyStop: fc.Arbitrary<StopAt> = fc.record({
   step: fc.constantFrom('', '', 'commit', 'object', '+0c', '+0d'),
   skip: fc.nat({ max: 12 }),

@@ -1,4 +1,4 @@
-// Operations as fast-check draws them: numbers, which are bound to what there is when their turn comes.
+// Operations as fast-check draws them: numbers, which are bound to existing things when the operation's turn comes.
 import fc from 'fast-check'
 import {
   anyCells,
@@ -179,10 +179,10 @@ const anyRowSpec: { weight: number; arbitrary: fc.Arbitrary<Spec> }[] = [
 
 export const anySpec: fc.Arbitrary<Spec> = fc.oneof(...anyFileSpec, ...anyRowSpec)
 
-/** Operations that bring names in, and take them out. */
+/** Operations that add names of files, and remove them. */
 export const anyNaming: fc.Arbitrary<Spec> = fc.oneof(...anyRowSpec)
 
-/** null: what the operation works on is not there. */
+/** null: the thing that the operation works on does not exist. */
 export function bind(spec: Spec, oracle: Oracle, now: number): Operation | null {
   switch (spec.kind) {
     case 'put':

@@ -80,7 +80,7 @@ const SIZES: Partial<Record<ReceiveFault, number>> = {
 
 const ENDED: Parameters<typeof expectCode>[1][] = ['UPLOAD_EXPIRED', 'UPLOAD_SIGNATURE_INVALID']
 
-/** The codes that a PUT may fail with; none: it must succeed. */
+/** The codes with which a PUT may fail; none: it must succeed. */
 function refusalsOfReceive(
   oracle: Oracle,
   upload: ModelUpload,
@@ -89,7 +89,7 @@ function refusalsOfReceive(
 ): Parameters<typeof expectCode>[1][] {
   if (fault === 'tampered' || upload.record === 'gone') return ['UPLOAD_SIGNATURE_INVALID']
   if (now >= upload.expiresAt) {
-    // The keys that signed it are forgotten in time.
+    // Old signing keys are forgotten.
     const isYoung = now - upload.createdAt < 30 * 24 * 3_600_000 && upload.record === 'there'
     return isYoung ? ['UPLOAD_EXPIRED'] : ['UPLOAD_EXPIRED', 'UPLOAD_SIGNATURE_INVALID']
   }
@@ -212,7 +212,7 @@ function settleFirst(upload: ModelUpload, outcome: Outcome, oracle: Oracle): voi
   }
 }
 
-/** PUTs and completions of one upload at once: some order of them must explain the answers. */
+/** Concurrent PUTs and completions of one upload: some order of them must explain the answers. */
 export function settleUploadRace(
   oracle: Oracle,
   upload: ModelUpload,

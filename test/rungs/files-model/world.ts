@@ -18,7 +18,7 @@ export const FILE_BYTES_MAX = 64
 export const UNWELCOME_BYTES = 13
 
 export type Profile = Readonly<{
-  /** Stores on the same ports, each as if it were in another process. */
+  /** Stores on the same ports, each as if in another process. */
   instances: 1 | 2
   options: StoreOptions & Limits & Readonly<{ orphanGraceMs: number }>
 }>
@@ -69,14 +69,14 @@ export class World {
     return this.#opened.map(({ incarnation }) => incarnation)
   }
 
-  /** Ends a store, in order or, if its process is no more, not at all; and starts it again. */
+  /** Ends a store, by a close or, if its process has ended, without; and opens it again. */
   async reopen(instance: number): Promise<void> {
     const { store, incarnation } = this.at(instance)
     if (!incarnation.isGone) await store.close()
     this.#opened[instance % this.#opened.length] = await this.#openOne()
   }
 
-  /** From here on there is one store, which collects what all others left. */
+  /** From here on there is one store, which collects the leftovers of all others. */
   async reopenAsOne(): Promise<void> {
     for (const { store } of this.#opened) await store.close()
     this.#opened = [await this.#openOne(1)]
@@ -112,7 +112,7 @@ export class World {
 
 export const SOURCE_HOST = 'https://source.example'
 
-/** Sources that are nowhere: the path says what they do and send. */
+/** Sources that do not exist: the path says what they do and send. */
 function sourceAt(url: string): FetchedSource {
   const [what = '', content = ''] = url.slice(SOURCE_HOST.length + 1).split('/')
   if (what === 'blocked') throw new StoreError('SOURCE_URL_NOT_ALLOWED', 'The URL is not allowed')

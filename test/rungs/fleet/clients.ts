@@ -1,4 +1,4 @@
-// The clients of a fleet: lanes whose every request goes to some server, and the journal of what they were told.
+// The clients of a fleet: lanes whose requests go to any server, and the journal of the answers.
 import { setTimeout as pause } from 'node:timers/promises'
 import { seeded } from '../../support/seeded.js'
 import { differenceOf, readTable } from '../crash/audit.js'
@@ -12,7 +12,7 @@ import type { Fleet } from './fleet.js'
 import { failureOf, HttpClient } from './http-client.js'
 import { type Found, type HttpTable, httpStore } from './http-store.js'
 
-/** A lane deletes its oldest stash when more are left. */
+/** A lane deletes its oldest stash when it has more than this. */
 const STASHES_OF_LANE_MAX = 5
 
 export type ClientsJob = Readonly<{
@@ -23,14 +23,14 @@ export type ClientsJob = Readonly<{
   patienceMs?: number
 }>
 
-/** Operations by what they do, acknowledged or not. */
+/** Operations by kind, acknowledged or not. */
 export type Counted = Record<string, { done: number; failed: number }>
 
 export class Clients {
   readonly ledger = new Ledger()
   readonly operations: Counted = {}
   readonly found: Found = { landed: 0, repeated: 0 }
-  /** Tables that were read and compared with the journal, and the rows in them. */
+  /** Tables that were read and compared with the journal, and the number of their rows. */
   readonly reads = { tables: 0, rows: 0 }
   readonly wrong: string[] = []
   readonly http: HttpClient
@@ -68,7 +68,7 @@ export class Clients {
     })
   }
 
-  /** Makes what the lanes share, and lets them work until `stop`. */
+  /** Creates what the lanes share, and runs them until `stop`. */
   async run(): Promise<void> {
     const [first, ...others] = this.#lanes
     await first?.start()
@@ -81,7 +81,7 @@ export class Clients {
     this.#isOver = true
   }
 
-  /** Resolves when the operations that have begun by now have ended. */
+  /** Resolves when all operations that have begun have ended. */
   async settle(): Promise<void> {
     const begun = [...this.#changes.keys()]
     while (begun.some((op) => this.#changes.has(op))) await pause(20)
@@ -119,7 +119,7 @@ export class Clients {
     })
   }
 
-  /** Sets the counter to the next number, unless another lane does so first. */
+  /** Sets the counter to the next number, unless another lane is faster. */
   async #count(lane: Lane): Promise<void> {
     if (this.#counter === undefined) return
     const { table, rowId } = this.#counter
@@ -132,7 +132,7 @@ export class Clients {
     })
   }
 
-  /** Sends the rows of a table back, as clients do who have changed some: all keep their IDs. */
+  /** Sends the rows of a table back, like a client that has changed some: all keep their IDs. */
   async #rewrite(lane: Lane, name: string): Promise<void> {
     const team = httpStore(this.http, this.found).team(TEAM)
     const id = (await team.tables()).find((entry) => entry.name === name)?.id
@@ -148,7 +148,7 @@ export class Clients {
     })
   }
 
-  /** Reads a table, page by page from several servers, which must show all that any of them has acknowledged. */
+  /** Reads a table, page by page from several servers, which must show everything acknowledged by any of them. */
   async #readBack(name: string): Promise<void> {
     const states = this.ledger.tableStates(name)
     const team = httpStore(this.http, this.found).team(TEAM)
@@ -163,7 +163,7 @@ export class Clients {
     this.wrong.push(`table ${name} read at version ${read.version}: ${why}`)
   }
 
-  /** Deletes the oldest stash of a lane, if many are left. */
+  /** Deletes the oldest stash of a lane, if it has too many. */
   async #deleteStash(lane: Lane, prefix: string): Promise<void> {
     const own = [...this.ledger.stashes.keys()].filter((name) => name.startsWith(prefix))
     const [stash] = own

@@ -1,4 +1,4 @@
-// A backup that is taken from a server while the clients work, and what the journal says that may be in it.
+// A backup taken from a server while the clients work, and its possible content by the journal.
 import { createReadStream } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -20,9 +20,9 @@ const TRIES_MAX = 20
 
 export class FleetBackup {
   readonly #path: string
-  /** By table: the states that it had from the beginning of the backup to its end, by version. */
+  /** By table: its states from the beginning of the backup to its end, by version. */
   readonly #states = new Map<string, Map<number, TableState[]>>()
-  /** What had been acknowledged when the backup began. */
+  /** The acknowledged adds when the backup began. */
   #shares = 0
   #counted = 0
   #tables: readonly string[] = []
@@ -33,7 +33,7 @@ export class FleetBackup {
     this.#path = path
   }
 
-  /** Takes a backup. A server that is killed meanwhile has given none. */
+  /** Takes a backup. A server killed meanwhile gives none. */
   async take(fleet: Fleet, clients: Clients, random: Seeded): Promise<void> {
     const { ledger } = clients
     while (this.tries++ < TRIES_MAX) {
@@ -43,7 +43,7 @@ export class FleetBackup {
       try {
         await this.#fetch(await fleet.url(random))
         this.ms = performance.now() - startedAt
-        await clients.settle() // The backup may have what nobody was told of yet.
+        await clients.settle() // The backup may contain changes that nobody was told of yet.
         return
       } catch {
         await pause(100) // Its server was killed.
@@ -85,7 +85,10 @@ export class FleetBackup {
     }
   }
 
-  /** Restores into a new directory, which verifies it, and compares. @param shares - All of the shared table, in order. */
+  /**
+   * Restores into a new directory, which verifies it, and compares. @param shares - All adds to the shared table, in
+   * order.
+   */
   async check(directory: string, shares: readonly string[]): Promise<string[]> {
     await restoreDirectory(directory, createReadStream(this.#path))
     const store = await openDirectory(directory, SMALL_SIZES)

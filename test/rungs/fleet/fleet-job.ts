@@ -1,11 +1,11 @@
-// Where the data of a fleet is, and how its servers open it.
+// The place of a fleet's data, and how its servers open it.
 import { openFsObjects } from '../../../adapters/fs/fs-objects.js'
 import { openPostgresKv } from '../../../adapters/postgres/postgres-kv.js'
 import { openS3Objects } from '../../../adapters/s3/s3-objects.js'
 import type { StoreOptions } from '../../../src/index.js'
 import type { KvStore, ObjectStore } from '../../../src/ports.js'
 
-/** A folder that all processes have open, or a bucket. */
+/** A folder that all processes use, or a bucket. */
 export type ObjectsPlace =
   | Readonly<{ folder: string }>
   | Readonly<{
@@ -40,7 +40,7 @@ export type TroubleJob = Readonly<{
 /** The arguments of a server. */
 export type FleetJob = FleetPlace & Readonly<{ options: StoreOptions; trouble?: TroubleJob }>
 
-/** The output of a server: one JSON text a line. */
+/** The output of a server: one JSON text per line. */
 export type ServerLine =
   | Readonly<{ say: 'open'; url: string }>
   | Readonly<{ say: 'report'; objects: number }>
@@ -54,7 +54,7 @@ export type ServerLine =
 export const KEY = 'key-of-the-clients-of-the-fleet'
 export const ADMIN_KEY = 'key-of-the-operator-of-the-fleet'
 
-/** Files have the same URLs whichever server is asked. */
+/** Files have the same URLs on every server. */
 export const FILES_URL = 'http://files.test'
 
 export type FleetPorts = Readonly<{ kv: KvStore; objects: ObjectStore; close(): Promise<void> }>

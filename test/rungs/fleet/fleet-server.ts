@@ -59,7 +59,7 @@ const server = await serveOwnStore(store, {
   onFailure: (failure) => note('a request', failure),
   onWarning: () => undefined,
 })
-/** Ends in order, also if a garbage collection takes longer than the server waits for the store. */
+/** Ends properly, even if a garbage collection takes longer than the server waits for the store. */
 async function end(): Promise<never> {
   try {
     await server.close()

@@ -14,16 +14,16 @@ import { type FleetAnswer, failureOf, type HttpClient } from './http-client.js'
 
 const PRECONDITION_FAILED = 412
 
-/** Few, so that a walk goes through several servers. */
+/** Few, so that a walk uses several servers. */
 const PAGE_ROWS = 150
 
-/** What clients were told of changes whose first attempt was cut off. */
+/** Changes whose first attempt was cut off, by what clients then found. */
 export type Found = { landed: number; repeated: number }
 
 export function httpStore(http: HttpClient, found: Found): LaneStore {
   return {
     team: () => new HttpTeam(http, found),
-    maintain: async () => undefined, // The servers do so by themselves.
+    maintain: async () => undefined, // The servers do it by themselves.
   }
 }
 
@@ -85,7 +85,7 @@ class HttpTeam implements LaneTeam {
     return { id: place.split('/')[1] ?? '', path: place }
   }
 
-  /** Sends the bytes of a file to S3 if the location is there, else to any server of the fleet. */
+  /** Sends the bytes of a file to S3 if the location is there; otherwise to any server of the fleet. */
   async #upload({ pathname, search, href }: URL, contentType: string, body: string) {
     const headers = { 'content-type': contentType }
     if (pathname.startsWith('/uploads/')) {
@@ -99,7 +99,7 @@ class HttpTeam implements LaneTeam {
   }
 }
 
-/** A row by its ID: with its version for the next change of it. */
+/** A row by its ID, with its version for its next change. */
 export type FoundRow = Readonly<{ cells: LaneRow; version: number }>
 
 export class HttpTable implements LaneTable {
@@ -161,7 +161,7 @@ export class HttpTable implements LaneTable {
     return { version: this.#hasLanded(answer) ? await this.version() : changeOf(answer).version }
   }
 
-  /** Updates a row of a version. Where others change it too, a 412 after an attempt without answer says nothing. */
+  /** Updates a row of a version. If others change it too, a 412 after an attempt without an answer proves nothing. */
   updateRowAt(
     version: number,
     rowId: string,
@@ -192,7 +192,9 @@ export class HttpTable implements LaneTable {
     return version
   }
 
-  /** Whether a change was made by an attempt without answer: the only one who changes the table knows by a 412. */
+  /**
+   * Whether an attempt without an answer made the change: a client that alone changes the table learns it from a 412.
+   */
   #hasLanded({ status, wasUnsure }: FleetAnswer): boolean {
     const hasLanded = status === PRECONDITION_FAILED && wasUnsure
     if (hasLanded) this.#found.landed++

@@ -1,4 +1,4 @@
-// How soon the others go on for a killed server: when they take it for ended, and when its duties pass to another.
+// How soon the others replace a killed server: when they end its incarnation, and when its duties pass to another.
 import { setTimeout as pause } from 'node:timers/promises'
 import { toHex } from '../../../src/base/bytes.js'
 import { readIncarnations } from '../../../src/engine/context/other-incarnations.js'
@@ -17,11 +17,11 @@ type Seen = Readonly<{ bytes: string; changedAt: number }>
 export class LeaseWatch {
   readonly #kv: KvStore
   readonly #alive = new Map<string, Seen>()
-  /** Incarnations that are gone, and when they gave their last sign. */
+  /** Ended incarnations, and the times of their last signs of life. */
   readonly #lastSigns = new Map<string, number>()
   /** Owners of duties, by partition and key. */
   readonly #owners = new Map<string, string>()
-  /** Milliseconds between the last sign of an incarnation and its end, as others made it. */
+  /** Milliseconds between the last sign of an incarnation and its end by others. */
   readonly endedAfterMs: number[] = []
   /** Milliseconds between the last sign of a killed owner of a duty and the next owner. */
   readonly passedAfterMs: number[] = []

@@ -1,5 +1,5 @@
-// Goal: commands that ask a server say so if what answers is something else: another program that listens where a
-// server has ended, or a proxy.
+// Goal: commands that use a server report when something else answers: another program on the port of a server that has
+// ended, or a proxy.
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'

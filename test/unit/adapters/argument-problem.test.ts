@@ -1,4 +1,4 @@
-// Goal: what is wrong with a command line is told in plain words, whatever util.parseArgs of this Node says.
+// Goal: errors in a command line are described in plain words, whatever util.parseArgs of this Node says.
 import { parseArgs } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import {

@@ -1,4 +1,4 @@
-// Goal: nobody, with a key or without one, can hold all connections of a server, and a server ends when it is told to.
+// Goal: nobody, with or without a key, can hold all connections of a server, and a server ends when it is told to.
 import {
   createServer,
   type RequestListener,
@@ -391,7 +391,7 @@ describe('connections with a known key', () => {
     await expect.poll(other.statuses).toEqual([200, 200])
   })
 
-  /** Whether a further connection of a key is refused, and ended with the answer. */
+  /** Whether another connection of a key is refused, and closed with the answer. */
   async function isRefused(url: string, key: string): Promise<boolean> {
     const client = await open(url, ...listOf(key))
     await expect.poll(() => client.statuses().length).toBe(1)

@@ -1,4 +1,4 @@
-// The binary form of COPY, as PostgreSQL's documentation gives it.
+// The binary form of COPY, as PostgreSQL's documentation specifies it.
 import { expect, test } from 'vitest'
 import { CopyDecoder, decodeInt8 } from '../../../adapters/postgres/copy-rows.js'
 

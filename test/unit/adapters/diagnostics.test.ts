@@ -1,4 +1,5 @@
-// Goal: a subscriber of diagnostics_channel sees each request begin and end, and each event of a store, once.
+// Goal: a subscriber of diagnostics_channel sees the beginning and end of each request, and each event of a store,
+// exactly once.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { mkdtemp, rm } from 'node:fs/promises'

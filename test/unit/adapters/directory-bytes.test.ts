@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => rm(place, { recursive: true }))
 
 it('counts every file of nested folders, more than one read of a folder returns', async () => {
-  // One read of a folder returns 32 entries. Each file has another size, so that each one missed shows.
+  // One read of a folder returns 32 entries. Each file has a different size, so that a missing one shows.
   const folder = join(place, 'nested')
   let expected = 0
   let size = 1

@@ -1,4 +1,4 @@
-// The quick way of small batches into LevelDB: what it writes, and how durably.
+// The fast path of small batches into LevelDB: what it writes, and how durably.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -102,7 +102,7 @@ test('small batches at the same time are written whole, each by itself', async (
   const all = [1, 2, 3, 4].map((n) => level.writeSmall([put(n, n), put(10 + n, n)], n % 2 === 0))
   await Promise.all(all)
   expect((await level.keys().all()).map(([n]) => n)).toEqual([1, 2, 3, 4, 9, 11, 12, 13, 14])
-  expect(made).toHaveBeenCalledTimes(3) // A batch that is being written takes no more operations.
+  expect(made).toHaveBeenCalledTimes(3) // A batch that is being written accepts no more operations.
 })
 
 test('of a batch that failed nothing is written with the next one', async () => {

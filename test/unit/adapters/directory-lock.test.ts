@@ -1,4 +1,4 @@
-// Records of owners that cannot be made here are written by hand; hours pass as the test says.
+// Owner records that cannot occur here are written by hand, and the test sets how many hours pass.
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
@@ -41,7 +41,7 @@ async function recordsIn(path: string): Promise<string[]> {
   return (await readdir(path)).filter((name) => name.startsWith('OWNER'))
 }
 
-/** What the record of an owner in this process says. */
+/** The record of an owner in this process. */
 async function ownRecord(path: string): Promise<OwnerRecord> {
   const ports = await openDirectoryPorts(path)
   const [name = ''] = await recordsIn(path)
@@ -58,7 +58,7 @@ async function plant(path: string, changed: Partial<OwnerRecord>): Promise<strin
   return file
 }
 
-/** Time that passes only while somebody waits. @param meanwhile - Called with the time. */
+/** Time that passes only during a wait. @param meanwhile - Called with the time. */
 function virtualTime(meanwhile: (ms: number) => Promise<unknown> = async () => undefined) {
   let now = 0
   return {
@@ -83,7 +83,7 @@ async function expectLocked(path: string, message = ''): Promise<void> {
   await expect(openDirectoryPorts(path)).rejects.toMatchObject(locked)
 }
 
-/** Opens at once: whoever waits for a beat takes longer. */
+/** Opens at once: waiting for a heartbeat would take longer. */
 async function expectOpens(path: string): Promise<void> {
   const lock = await lockDirectory(
     path,
@@ -112,7 +112,7 @@ describe('the owner of a directory', () => {
     const child = spawn('sleep', ['1000'], { stdio: [file.fd, 'ignore', 'ignore'] })
     onTestFinished(() => void child.kill())
     await file.close()
-    // As a system says that does not report starts.
+    // The record of a system that does not report when processes started.
     await rename(`${path}-record`, await plant(path, { pid: child.pid ?? 0, start: '' }))
 
     await expectLocked(
@@ -165,7 +165,7 @@ describe('the owner of a directory', () => {
 
   test.runIf(isLinux)('that was a worker thread which has ended is gone at once', async () => {
     const path = await newStore()
-    // These processes live, and no thread of them has the file open.
+    // These processes are alive, and none of their threads has the file open.
     for (const changed of [{}, { pid: process.ppid, start: '' }]) {
       await plant(path, changed)
       await expectOpens(path)
@@ -247,7 +247,7 @@ describe.runIf(isLinux)('an owner in another PID namespace', () => {
     const path = await newStore()
     const paused = await openDirectoryPorts(path)
     const [name = ''] = await recordsIn(path)
-    await rm(join(path, name)) // What another process does that waited for three beats.
+    await rm(join(path, name)) // Another process does this after three heartbeats.
 
     const commit = paused.kv.partition('p').commit({ puts: [[utf8('key'), utf8('value')]] })
 
@@ -293,7 +293,7 @@ describe('several that open a directory at the same time', () => {
   })
 })
 
-/** A process that has the database of a store open and makes no record. */
+/** A process that has the database of a store open, without a record. */
 async function holdDatabase(path: string): Promise<ChildProcess> {
   const child = fork(HOLD_DATABASE, [join(path, 'kv')])
   onTestFinished(() => void child.kill())

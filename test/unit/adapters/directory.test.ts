@@ -36,7 +36,7 @@ const HOLD_DATABASE = fileURLToPath(new URL('./hold-database.mjs', import.meta.u
 
 const OBJECT_ID = '0123456789abcdef0000000000000001'
 
-/** Makes a store with a record and an object in it. */
+/** Creates a store with a record and an object. */
 async function makeStore(path: string): Promise<void> {
   const ports = await openDirectoryPorts(path)
   await ports.kv.partition('p').commit({ puts: [[utf8('key'), utf8('value')]] })
@@ -55,7 +55,7 @@ async function expectStored(path: string): Promise<void> {
   }
 }
 
-/** All there is to see of a tree: names, times, sizes, and the bytes of its files. */
+/** All that is visible of a tree: names, times, sizes, and the bytes of its files. */
 async function fingerprint(path: string): Promise<string[]> {
   const found = await lstat(path, { bigint: true })
   const own = [basename(path), found.mode, found.ino, found.size, found.mtimeNs, found.ctimeNs]

@@ -1,4 +1,4 @@
-// Goal: the memory of a piece of an export is used again only when node:http has done with the piece, whatever stands
+// Goal: the memory of a piece of an export is reused only when node:http has finished with the piece, whatever stands
 // between it and the client.
 import { createHash } from 'node:crypto'
 import { createServer, request, type ServerResponse } from 'node:http'
@@ -29,7 +29,7 @@ async function digestOf(pieces: AsyncIterable<Uint8Array>): Promise<string> {
   return hash.digest('hex')
 }
 
-/** What a client gets that reads slowly at first. */
+/** The digest of what a client receives that reads slowly at first. */
 async function digestSlowly(url: string): Promise<string> {
   const asked = request(url, { headers: { authorization: `Bearer ${KEY}` } }).end()
   const response = await new Promise<AsyncIterable<Uint8Array>>((resolve, reject) => {
@@ -46,7 +46,7 @@ async function digestSlowly(url: string): Promise<string> {
   )
 }
 
-/** As middleware that compresses: a `write` of its own, which keeps what it is given for a while and calls nobody back. */
+/** Acts as middleware that compresses: its `write` keeps each piece for a while, and calls no callback. */
 function keepPieces(response: ServerResponse): void {
   const { write } = response
   response.write = ((piece: Uint8Array) => {
@@ -85,7 +85,7 @@ test.each(['ndjson', 'csv'] as const)(
       const buffers = new Set<ArrayBufferLike>()
       let count = 0
       for await (const { buffer, byteLength } of pieces) {
-        if (byteLength < 1_000) continue // The header.
+        if (byteLength < 1_000) continue // the header
         buffers.add(buffer)
         count++
       }

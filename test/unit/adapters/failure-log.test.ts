@@ -1,4 +1,4 @@
-// Goal: a server under load prints few lines, and none of its failures is left out.
+// Goal: a server under load prints few lines, and omits none of its failures.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { FailureLog } from '../../../adapters/cli/server/failure-log.js'
 import { busy } from '../../../src/contract/http/refusal.js'

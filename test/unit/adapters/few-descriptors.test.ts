@@ -1,6 +1,6 @@
-// Goal: files that are kept open never make anything else fail for want of a descriptor.
-// Method: a process with 96 descriptors reads from more files than that; then something takes all that are left,
-// and it reads and writes.
+// Goal: cached open files never make anything else fail for lack of a descriptor.
+// Method: a process with 96 descriptors reads from more files than that. Then all remaining descriptors are taken, and
+// the process reads and writes.
 import { spawnSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

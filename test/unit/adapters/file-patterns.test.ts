@@ -1,4 +1,4 @@
-// Goal: names with wildcards are the files that a shell would name.
+// Goal: wildcards match the files that a shell would match.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Goal: the handler works inside the common frameworks, and where one has taken away what it needs, the answer says so.
+// Goal: the handler works inside the common frameworks. If one has removed what it needs, the answer says so.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { createServer, get } from 'node:http'
 import { createRequire } from 'node:module'
@@ -13,7 +13,7 @@ import { openMemory } from '../../../src/index.js'
 type Next = (failure?: unknown) => void
 type Middleware = (request: IncomingMessage, response: ServerResponse, next: Next) => void
 
-/** The used part of Express, whose packages have no types. */
+/** The used part of Express, whose packages include no types. */
 type Express = (() => RequestListener & { use(...given: (string | Middleware)[]): void }) & {
   json(): Middleware
   text(options: { type: string }): Middleware
@@ -60,7 +60,7 @@ async function post(url: string, headers: Record<string, string>, body: string):
   return { status: response.status, message, data: data ?? {} }
 }
 
-/** Creates a table below a URL, of JSON and of CSV, and gives the rows of both as they are read. */
+/** Creates tables below a URL, one from JSON and one from CSV. @returns the rows of both */
 async function roundTrip(url: string): Promise<unknown> {
   const rows: unknown[] = []
   for (const [headers, body] of [
@@ -316,7 +316,7 @@ describe('what a middleware or hook makes of a request reaches authenticate', ()
     return { handler, plugin: fastifyPlugin(store, options), asked }
   }
 
-  /** Sends a user of its own, in two lines that Node joins. */
+  /** Sends a user in two headers, which Node joins. */
   async function listTables(url: string): Promise<number> {
     const headers = new Headers({ authorization: 'Bearer of-the-client', 'x-user': 'mallory' })
     headers.append('x-user', 'eve')

@@ -1,5 +1,5 @@
-// Goal: a body in tiny pieces keeps other requests waiting no longer than one in large ones.
-// Method: bodies of as many bytes, in pieces of one byte and whole, and which pauses they were given.
+// Goal: a body in tiny pieces delays other requests no longer than one in large pieces.
+// Method: bodies of equal size, in pieces of one byte and whole, and the pauses made for each.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
@@ -15,7 +15,7 @@ vi.mock('node:timers/promises', () => ({
 
 const BYTES = 50_000
 
-/** The milliseconds of all pauses while a body is read. */
+/** The total milliseconds of pauses while a body is read. */
 async function pausesOf(
   lines: readonly string[],
   read: (request: IncomingMessage) => Promise<unknown>,

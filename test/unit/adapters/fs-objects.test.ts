@@ -11,7 +11,7 @@ import { until } from '../../support/until.js'
 
 const INCARNATION = '0123456789abcdef'
 
-/** An id of the incarnation above. */
+/** An ID of the incarnation above. */
 function idOf(number: number): string {
   return INCARNATION + number.toString(16).padStart(16, '0')
 }
@@ -256,7 +256,7 @@ test('an object that cannot be written fails the put, which changed nothing', as
 
 test('a full disk is told apart', () => {
   for (const code of ['ENOSPC', 'EDQUOT']) {
-    // A test runner may give modules an `Error` of their own: the system's are of another realm.
+    // A test runner may give modules another `Error`: the system's errors come from another realm.
     const failure = Object.assign(runInNewContext("new Error('full')"), { code })
     expect(fileError(failure, 'x', 'unchanged')).toMatchObject({
       code: 'INSUFFICIENT_STORAGE',
@@ -341,7 +341,7 @@ test('a folder that is being removed is used only afterwards, and one in use is 
       removed = true
     }),
     folders.use(path, async () => {
-      // No file system call ends within these microtasks; what has ended is known after them.
+      // No file system call ends within these microtasks. Calls that have ended are known afterwards.
       for (let turn = 0; turn < 5; turn++) await Promise.resolve()
       expect(removed).toBe(true)
       await folders.make(path)

@@ -1,4 +1,4 @@
-// The file of the high-water mark, replaced while other work goes on.
+// The high-water file is replaced while other work continues.
 import { statSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { makeHighWaterPlace } from '../../../adapters/directory/high-water-file.
 const STORE = '00112233445566778899aabbccddeeff'
 const RENAME_MS_MAX = 5
 
-/** Blocks the event loop until the file under a name is another one, or for RENAME_MS_MAX. */
+/** Blocks the event loop until the file of this name was replaced, or for RENAME_MS_MAX. */
 function awaitReplaced(path: string, before: number): boolean {
   const end = performance.now() + RENAME_MS_MAX
   while (performance.now() < end) if (statSync(path).ino !== before) return true

@@ -1,4 +1,4 @@
-// A child process that opens a LevelDB database, tells its parent, and holds it until it is ended.
+// A child process that opens a LevelDB database, tells its parent, and holds it until it is killed.
 import process from 'node:process'
 import { ClassicLevel } from 'classic-level'
 

@@ -1,6 +1,6 @@
-// Source URLs that must be refused, by class. A host is meant in an URL like `http://HOST/`.
+// Source URLs that must be refused, by class. A host is used in a URL such as `http://HOST/`.
 
-/** IP addresses in all spellings that the URL parser, a resolver or another parser may take for one. */
+/** IP addresses in every form that the URL parser, a resolver or another parser may accept. */
 export const HOSTILE_ADDRESSES: Readonly<Record<string, readonly string[]>> = {
   'loopback, IPv4': [
     ...['127.0.0.1', '127.0.0.0', '127.0.0.2', '127.0.1.1', '127.1.2.3', '127.127.127.127'],
@@ -363,7 +363,7 @@ export const HOSTILE_ADDRESSES: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-/** Names, with what a resolver says of them. */
+/** Names, each with the answer of a resolver. */
 export const HOSTILE_NAMES: Readonly<Record<string, readonly (readonly [string, ...string[]])[]>> =
   {
     'names of this machine': [
@@ -446,7 +446,7 @@ export const HOSTILE_NAMES: Readonly<Record<string, readonly (readonly [string, 
 
 const LABEL = 'a'.repeat(63)
 
-/** URLs of a host that is public, so that nothing but the rule of their class refuses them. */
+/** URLs with a public host, so that only the rule of their class refuses them. */
 export const HOSTILE_URLS: Readonly<Record<string, readonly string[]>> = {
   schemes: [
     ...[
@@ -581,8 +581,8 @@ export const HOSTILE_URLS: Readonly<Record<string, readonly string[]>> = {
   'too long': [
     `http://public.example/${'a'.repeat(2_027)}`,
     `http://public.example/?${'a'.repeat(1_000_000)}`,
-    `http://public.example/${'a/../'.repeat(500)}`, // Within the limit once it is resolved.
-    `http://public.example/${'ü'.repeat(400)}`, // Over the limit once it is percent-encoded.
+    `http://public.example/${'a/../'.repeat(500)}`, // within the limit once it is resolved
+    `http://public.example/${'ü'.repeat(400)}`, // over the limit once it is percent-encoded
     `http://public.example/#${'a'.repeat(3_000)}`,
     `http://${'a.'.repeat(127)}example/`,
     `http://${LABEL}a.example/`,

@@ -1,4 +1,4 @@
-// What `rowstash import` takes of its command line.
+// The command line that `rowstash import` accepts.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -11,7 +11,7 @@ import { openMemory } from '../../../src/index.js'
 import { type Answer, type Asked, fakeServer } from '../../support/fake-server.js'
 import { turns, until } from '../../support/until.js'
 
-// Nothing waits between attempts here.
+// Pauses between attempts take no time here.
 vi.mock('../../../src/base/pause.js', () => ({ pause: async () => undefined }))
 
 async function jsonFile(text: string): Promise<string> {
@@ -45,7 +45,7 @@ function good({ method }: Asked): Answer {
   return method === 'POST' ? CREATED : { status: 200 }
 }
 
-/** The rows of the chunks that a server took, in the order of their serials. */
+/** The rows of the chunks that a server accepted, in the order of their serials. */
 function rowsBySerial(asked: readonly Asked[], wasTaken: (asked: Asked) => boolean): unknown[] {
   const chunks = new Map<number, unknown[]>()
   for (const question of asked) {
@@ -70,7 +70,7 @@ type Behind = Readonly<{
   table: (id: string) => Promise<{ rows: unknown[]; names: string[] }>
 }>
 
-/** A store that is served, but whose answers to some requests get lost on the way. */
+/** A served store. Its answers to some requests are lost. */
 async function storeBehind(isLost: (asked: Asked) => boolean): Promise<Behind> {
   const store = await openMemory({ maintenance: { garbageCollectionIntervalMs: 0 } })
   const server = createServer(nodeHandler(store, { keys: [{ key: 'secret-key', teamId: 'acme' }] }))

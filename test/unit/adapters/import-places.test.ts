@@ -1,5 +1,5 @@
-// Goal: whatever is wrong with a row, the import names the file and the line that it is in.
-// Method: files are imported into a real server; a row in the middle of them is one that it refuses.
+// Goal: whatever is wrong with a row, the import names its file and line.
+// Method: files are imported into a real server, which refuses a row in the middle of them.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -53,7 +53,7 @@ async function importOf(
   }
 }
 
-/** The failure of the import of some files, without the folder. */
+/** The failure of an import of files, without the name of the folder. */
 async function failureOf(...given: Parameters<typeof importOf>): Promise<string> {
   const failure = await importFiles(await importOf(...given)).then(
     () => 'none',

@@ -1,6 +1,6 @@
-// Goal: what killed processes leave goes, and what living ones are at work on stays.
-// Method: processes that stop just before their store, their restored store or their backup gets its name, and are
-// killed there, or not; and leftovers of other machines.
+// Goal: leftovers of killed processes are removed, and files that living processes are working on stay.
+// Method: processes stop just before their store, restored store or backup gets its name. Some are killed there. There
+// are also leftovers of other machines.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createReadStream, existsSync } from 'node:fs'
@@ -53,7 +53,7 @@ async function makeStore(path: string, copy?: string): Promise<void> {
 
 type Making = 'create' | 'restore' | 'backup'
 
-/** A process that has made all of it but the last step. */
+/** A process that has done all but the last step. */
 async function startStuck(what: Making, target: string, source = backup): Promise<ChildProcess> {
   const args = [programs.path('stuck-maker'), what, target, source]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -76,7 +76,7 @@ async function make(what: 'create' | 'restore', path: string): Promise<void> {
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
 
-/** Sets the time at which a path, and what is directly in it, changed last. */
+/** Sets the modification time of a path and of everything directly in it. */
 async function setAge(path: string, ms: number): Promise<void> {
   const then = new Date(Date.now() - ms)
   const inside = await readdir(path).catch(() => [])
@@ -106,7 +106,7 @@ describe.skipIf(process.platform === 'win32')('stores', () => {
       const parent = await newParent()
       const path = join(parent, 'store')
       const args = [process.execPath, programs.path('stuck-maker'), 'restore', path, backup]
-      // The shell becomes another program, which knows nothing of the child it has.
+      // The shell becomes another program, which does not know of its child.
       const careless = ['-c', '"$0" "$@" & exec sleep 1000', ...args]
       const child = spawn('sh', careless, { stdio: ['ignore', 'pipe', 'inherit'] })
       onTestFinished(() => void child.kill('SIGKILL'))

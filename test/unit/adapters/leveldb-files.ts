@@ -1,10 +1,10 @@
-// Writes files as LevelDB does, with anything in them.
+// Writes files in LevelDB's format, with any content.
 import { crc32c, maskCrc } from '../../../adapters/leveldb/leveldb-codec.js'
 
 const BLOCK_BYTES = 32_768
 const HEADER_BYTES = 7
 
-/** The bytes of a log, or of a manifest, with these records. */
+/** The bytes of a log or manifest with these records. */
 export function logBytes(records: readonly Buffer[]): Buffer {
   const pieces: Buffer[] = []
   let length = 0
@@ -36,7 +36,7 @@ export function logBytes(records: readonly Buffer[]): Buffer {
 
 type Table = Readonly<{ level: number; number: number; smallest: string; largest: string }>
 
-/** An edit of a manifest; numbers are below 2^31. */
+/** An edit of a manifest. Numbers are below 2^31. */
 export type Edit = Readonly<{
   comparator?: string
   log?: number
@@ -79,7 +79,7 @@ export function editBytes(edit: Edit): Buffer {
   return Buffer.from(bytes)
 }
 
-/** A key of LevelDB's own, of the first change. */
+/** LevelDB's internal form of a key, for its first change. */
 function internalKey(key: string): Buffer {
   return Buffer.concat([Buffer.from(key), Buffer.from([1, 1, 0, 0, 0, 0, 0, 0])])
 }

@@ -1,4 +1,4 @@
-// Goal: the content of a LevelDB manifest is accepted only if LevelDB would have written it.
+// Goal: a LevelDB manifest is accepted only if LevelDB could have written its content.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -39,7 +39,7 @@ test('its tables are those that were added and not deleted, and its numbers the 
   }
   const bytes = logBytes([FIRST, SECOND, third].map(editBytes))
   for (const tail of [0, 3, 50]) {
-    // The rest of an edit that a power cut ended.
+    // The part of an edit that was written before a power cut.
     await written(Buffer.concat([bytes, Buffer.alloc(tail)]))
     const { tables, ...numbers } = await readManifest(folder)
     expect(numbers).toEqual({ log: 10, lastSequence: 120 })

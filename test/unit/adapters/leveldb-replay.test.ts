@@ -1,5 +1,4 @@
-// The logs that LevelDB will replay are checked before it does: what it would read of them, and how they follow each
-// other.
+// The logs that LevelDB will replay are checked first: the records that it would read, and the sequence of the logs.
 import { cp, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
@@ -32,7 +31,7 @@ async function logOf(path: string): Promise<string> {
   return join(path, logs.at(-1) ?? '')
 }
 
-/** The content of a log. */
+/** The records of a log. */
 async function recordsOf(path: string): Promise<Buffer[]> {
   const records: Buffer[] = []
   const handle = await open(path)
@@ -108,7 +107,7 @@ describe('a log is read as LevelDB reads it', () => {
 describe('a store', () => {
   const COMMITS = 120
 
-  /** Commits of some hundred bytes and some of more than a block. */
+  /** Commits of some hundred bytes, and some of more than a block. */
   async function newStore(
     name = 'store',
   ): Promise<{ kv: string; log: string; bytes: Buffer; last: number }> {
@@ -120,7 +119,7 @@ describe('a store', () => {
     }
     await close()
     const log = await logOf(join(folder, name, 'kv'))
-    // The first commit is that of the maker.
+    // The first commit creates the store.
     return { kv: join(folder, name, 'kv'), log, bytes: await readFile(log), last: COMMITS + 1 }
   }
 
@@ -182,7 +181,7 @@ describe('a store', () => {
     }
   })
 
-  /** The numbers of the logs, and what is in each. */
+  /** Replaces the logs by logs with these numbers and contents. */
   async function withLogs(logs: Readonly<Record<string, readonly Buffer[]>>): Promise<void> {
     const kv = join(folder, 'store', 'kv')
     await rm(await logOf(kv))

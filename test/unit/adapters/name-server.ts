@@ -1,8 +1,8 @@
-// A name server that answers what a test tells it to, and notes what it was asked.
+// A name server that gives a test's answers, and records its queries.
 import { createSocket, type RemoteInfo } from 'node:dgram'
 import { onTestFinished } from 'vitest'
 
-/** IPv4 addresses of a name; `silent`: no answer ever comes. Names that are not listed do not exist. */
+/** IPv4 addresses by name; `silent`: no answer ever comes. Other names do not exist. */
 export type Names = Readonly<Record<string, readonly string[] | 'silent'>>
 
 const HEADER_BYTES = 12
@@ -39,7 +39,7 @@ function questionOf(query: Buffer): Readonly<{ name: string; type: number; end: 
 
 function answerTo(question: Buffer, type: number, known: readonly string[] | undefined): Buffer {
   const records = (type === TYPE_A ? (known ?? []) : []).map((address) => {
-    // A pointer to the name in the question, A, IN, a time to live of a minute, four bytes.
+    // A pointer to the queried name, A, IN, a time to live of a minute, four bytes.
     return Buffer.from([
       0xc0,
       HEADER_BYTES,

@@ -1,4 +1,4 @@
-// Goal: what the budgets of bodies and answers decide reaches clients. Time is virtual, connections are real.
+// Goal: decisions of the budgets for bodies and answers reach clients. Time is virtual, connections are real.
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -7,11 +7,11 @@ import { openMemory, type Store } from '../../../src/index.js'
 import { atRest, turns, until } from '../../support/until.js'
 
 const KEYS = ['a', 'b', 'c'].map((team) => ({ key: `the-key-of-team-${team}`, teamId: team }))
-/** Nothing in common: one body at a time. */
+/** No common part: one body at a time. */
 const LIMITS = { bodyBytesMax: 1_024, bodyBytesInFlightMax: 1_024 }
 
 const opened: (() => unknown)[] = []
-/** The connections of the servers, as they have them. */
+/** The server's ends of the connections. */
 const peers: Socket[] = []
 
 beforeEach(() => {
@@ -26,7 +26,7 @@ afterEach(() => {
   peers.length = 0
 })
 
-/** A server whose store takes rows as long as `held` is not settled. */
+/** A server whose store waits for `held` before it accepts rows. */
 async function listen(
   held: Promise<void>,
   limits = LIMITS,
@@ -83,7 +83,7 @@ function send(port: number, team: number, lines: readonly string[], body = '') {
   return { socket, reply: () => text }
 }
 
-/** Lets virtual time pass until something is so. @returns how much passed, in milliseconds */
+/** Lets virtual time pass until a condition holds. @returns the milliseconds that passed */
 async function passUntil(isSo: () => boolean): Promise<number> {
   let passed = 0
   for (; !isSo(); passed += 100) {
@@ -145,7 +145,7 @@ test('a page that nobody reads is cut off once another waits for its memory', as
   opened.push(() => store.close())
   const rows = Array.from({ length: 8_000 }, (_, n) => ({ n, t: 'x'.repeat(2_000) }))
   const { tableId } = await store.team('a').createTable({ name: 't', rows })
-  // There is memory for one page at a time.
+  // The memory holds one page at a time.
   const port = await serve(nodeHandler(store, { keys: KEYS, answerBytesInFlightMax: 1_024 }))
   const get = [`GET /tables/${tableId}/rows HTTP/1.1`]
   const unread = send(port, 0, get)

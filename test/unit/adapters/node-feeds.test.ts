@@ -1,4 +1,5 @@
-// Goal: on node:http a feed ends with its client and with its server, at once, and a client that does not read is cut.
+// Goal: on node:http a feed ends at once with its client or its server, and a client that does not read is
+// disconnected.
 import { EventEmitter } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -50,7 +51,7 @@ test('an event comes while the response is open, and a client that leaves makes 
       await next.body?.cancel()
       return true
     })
-    await until(() => vi.getTimerCount() === before) // Of the comments, and of the look at servers.
+    await until(() => vi.getTimerCount() === before) // timers of the comments and of the check of servers
   }
 })
 

@@ -1,5 +1,5 @@
-// Goal: bytes of files stream through the adapter both ways: no faster than the other side takes them, and
-// no longer than it is there.
+// Goal: file bytes stream through the adapter both ways: no faster than the other side accepts them, and no longer than
+// it is connected.
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
@@ -49,7 +49,7 @@ function received(socket: Socket): () => string {
 
 const LIMITS = { pageRowsMax: 1, pageBytesMax: 1 }
 
-/** A store with one file of a gigabyte, which counts what is read of it. */
+/** A store with one file of a gigabyte, which counts the bytes read from it. */
 function endlessFile(): { store: Store; made: () => number; isClosed: () => boolean } {
   let made = 0
   let isClosed = false
@@ -106,7 +106,7 @@ describe('a file that is read', () => {
 })
 
 describe('the reader of an answer', () => {
-  /** How long, in virtual seconds, a client that reads so much every half a minute is served. */
+  /** How many virtual seconds a client is served that reads this many bytes per half minute. */
   async function secondsServed(bytesPerHalfMinute: number): Promise<number> {
     const { store, made } = endlessFile()
     const { url, server } = await listen(nodeHandler(store, OPTIONS))
@@ -239,7 +239,7 @@ describe('a file that is sent', () => {
     expect(reply().toLowerCase()).toContain('connection: close')
     await until(() => failure !== undefined)
     expect(failure).toBeInstanceOf(Error)
-    vi.advanceTimersByTime(5_000) // The rest would be read so long.
+    vi.advanceTimersByTime(5_000) // The rest may be read for this long.
     await until(() => socket.destroyed)
   })
 
@@ -307,7 +307,7 @@ function fakePaceTimers(): void {
 describe('the body of a request', () => {
   const BODY_BYTES = 10_000_000
 
-  /** The answer to a body that is sent at a rate in bytes per second. */
+  /** The answer to a body sent at a rate in bytes per second. */
   async function replyToBodyAt(bytesPerSecond: number): Promise<string> {
     const table = { version: async () => 1, addRows: async () => ({ version: 2, rowIds: [] }) }
     const store = { team: () => ({ table: () => table }), limits: LIMITS } as unknown as Store
@@ -324,7 +324,7 @@ describe('the body of a request', () => {
     for (let left = BODY_BYTES; left > bytes.length && reply() === ''; left -= bytes.length) {
       socket.write(bytes)
       const sent = opening.length + BODY_BYTES - left + bytes.length
-      // Time goes on only while the server waits for more.
+      // Time passes only while the server waits for more.
       await until(() => (peer.bytesRead === sent && vi.getTimerCount() === 1) || reply() !== '')
       await turns(2)
       vi.advanceTimersByTime(1_000)

@@ -1,4 +1,4 @@
-// Goal: the adapter delivers what the contract answers, whatever the client or the framework around it does.
+// Goal: the adapter delivers the contract's answers, whatever the client or the surrounding framework does.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
@@ -34,7 +34,7 @@ async function memory(): Promise<Store> {
 }
 
 describe('after a body parser of a framework', () => {
-  /** A body parser: reads all, puts something into `request.body`, then calls the next handler. */
+  /** A body parser: reads everything, sets `request.body`, then calls the next handler. */
   function parsedBy(parse: (text: Buffer) => unknown, next: RequestListener): RequestListener {
     return async (request, response) => {
       const pieces: Buffer[] = []
@@ -124,7 +124,7 @@ describe('a base path', () => {
   })
 })
 
-/** Row IDs that count how many were made. */
+/** Row IDs that count how many were created. */
 function countedIds(length: number): { ids: RowIds; made: () => number } {
   let made = 0
   const ids: RowIds = {

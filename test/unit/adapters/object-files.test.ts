@@ -26,7 +26,7 @@ let directory: string
 let kept: DescriptorCache
 let files: OpenFiles
 
-/** Names of files in the order in which they were opened. */
+/** Names of files in the order of their opening. */
 const opened: string[] = []
 
 function pathOf(name: string): string {
@@ -57,7 +57,7 @@ function write(name: string, length: number): { path: string; content: Uint8Arra
   return { path, content }
 }
 
-/** Descriptors of this process that are open on files of the directory, also deleted ones. */
+/** Number of open descriptors of this process for files of the directory, including deleted files. */
 function openDescriptors(): number {
   const links = readdirSync('/proc/self/fd', { withFileTypes: true })
   return links.filter(({ name }) => linkOf(name).startsWith(directory)).length
@@ -67,7 +67,7 @@ function linkOf(name: string): string {
   try {
     return readlinkSync(`/proc/self/fd/${name}`)
   } catch {
-    return '' // The descriptor of the listing itself is closed by now.
+    return '' // The descriptor of the listing itself is already closed.
   }
 }
 
@@ -132,7 +132,7 @@ test('what the system has at hand comes at once; after a slow read the next 64 l
     ticksMs.push(0, 1)
     expectFirst(read(100_000), 100_000)
     ticksMs.push(10, 13)
-    expectFirst(read(100_000), 100_000) // The slow one.
+    expectFirst(read(100_000), 100_000) // the slow one
     for (let i = 0; i < 64; i++) {
       const later = read(100_000)
       expect(later).toBeInstanceOf(Promise)
@@ -146,7 +146,7 @@ test('what the system has at hand comes at once; after a slow read the next 64 l
 })
 const isLinux = process.platform === 'linux'
 
-/** The open files among `f0` and so on. */
+/** Which of `f0` and so on are open. */
 function openNames(): string[] {
   const links = readdirSync('/proc/self/fd').map(linkOf)
   return links

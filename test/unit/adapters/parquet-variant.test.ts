@@ -1,4 +1,4 @@
-// Values of VARIANT columns: each type with all its digits, shredded parts, and bytes that are damaged.
+// Values of VARIANT columns: each type with all its digits, shredded parts, and damaged bytes.
 import type { SchemaElement, SchemaTree } from 'hyparquet'
 import { expect, test } from 'vitest'
 import { takeRawValues } from '../../../adapters/cli/parquet/parquet-values.js'
@@ -6,7 +6,7 @@ import { takeRawValues } from '../../../adapters/cli/parquet/parquet-values.js'
 const little = (value: bigint, width: number): number[] =>
   Array.from({ length: width }, (_, i) => Number((value >> BigInt(8 * i)) & 0xffn))
 
-/** A value of a type by its number. */
+/** A value with a type number. */
 const typed = (type: number, ...bytes: number[]): number[] => [type << 2, ...bytes]
 
 const short = (text: string): number[] => {
@@ -14,7 +14,7 @@ const short = (text: string): number[] => {
   return [(bytes.length << 2) | 1, ...bytes]
 }
 
-/** Values one behind the other, with an offset of a byte for each. */
+/** Concatenated values, with a one-byte offset for each. */
 function placed(values: readonly number[][]): { offsets: number[]; bytes: number[] } {
   const offsets = values.map((_, i) => values.slice(0, i).flat().length)
   const bytes = values.flat()

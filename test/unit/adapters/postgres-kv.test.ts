@@ -1,4 +1,4 @@
-// What a KvStore on PostgreSQL does beyond the suite of its port.
+// Behaviour of a KvStore on PostgreSQL beyond its port's suite.
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import {
   openPostgresKv,
@@ -296,7 +296,7 @@ describe.skipIf(typeof server === 'string')(
         checks: [{ key: utf8('key'), equals: utf8('old') }],
         puts: [[utf8('key'), utf8('new')]],
       })
-      // Both the first attempt and the next one wait for the lock, the first one without anybody to answer to.
+      // The first attempt waits for the lock, and after the cut the next one does too.
       await waitForLocks(1)
       proxy.cut()
       await waitForLocks(2)
@@ -351,7 +351,7 @@ describe.skipIf(typeof server === 'string')(
           last = (await commit(busy, last, text)) ?? utf8(text)
         }
       }
-      /** @returns how often a commit was refused before it was written. */
+      /** @returns how often a commit was refused before it was written */
       const refusalsOf = async (text: string): Promise<number> => {
         for (let refusals = 0; ; refusals++) {
           const before = await other.read((view) => view.get(utf8('key')))
@@ -373,7 +373,7 @@ describe.skipIf(typeof server === 'string')(
       expect(Math.max(...refusals)).toBeLessThan(10)
     })
 
-    /** Lets each commit take so long before it ends, as where it waits for disks and a standby. */
+    /** Delays the end of each commit, as waiting for disks and a standby would. */
     async function slowCommits({ schema }: PostgresKvOptions, ms: number): Promise<void> {
       const client = await connectTo(url)
       await client.query(`create function ${schema}.slow() returns trigger language plpgsql
@@ -382,7 +382,7 @@ describe.skipIf(typeof server === 'string')(
         deferrable initially deferred for each row execute function ${schema}.slow()`)
     }
 
-    /** Waits until so many backends wait for a lock, as another connection sees it. */
+    /** Waits until this many backends wait for a lock, as seen by another connection. */
     async function waitForLocks(count: number): Promise<void> {
       const client = await connectTo(url)
       const text = `select count(*)::int from pg_stat_activity where wait_event_type = 'Lock'`

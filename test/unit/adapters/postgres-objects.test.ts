@@ -1,4 +1,4 @@
-// What an ObjectStore on PostgreSQL does beyond the suite of its port.
+// Behaviour of an ObjectStore on PostgreSQL beyond its port's suite.
 import type pg from 'pg'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { creationLock } from '../../../adapters/postgres/connection/tables.js'
@@ -22,19 +22,19 @@ afterAll(async () => {
 
 const ID = '0123456789abcdef0000000000000001'
 
-/** Of the tables that are created. */
+/** Bytes per piece in newly created tables. */
 const PIECE_BYTES = 8_000
-/** Pieces that are written at once. */
+/** Pieces written at once. */
 const BATCH_PIECES = 131
 const BATCH_BYTES = BATCH_PIECES * PIECE_BYTES
 
-/** Each format of the tables, with the length of its pieces, and how many of them are written at once. */
+/** Each format of the tables, with the length of its pieces, and the number of pieces written at once. */
 const FORMATS = [
   { format: 1, pieceBytes: 262_144, batchPieces: 4 },
   { format: 2, pieceBytes: PIECE_BYTES, batchPieces: BATCH_PIECES },
 ] as const
 
-/** Bytes of the pieces that a statement deletes, at most. */
+/** Most bytes of the pieces that a statement deletes. */
 const REMOVED_BYTES_MAX = 40_000_000
 
 /** How the version that knew only format 1 creates the tables. */
@@ -63,7 +63,7 @@ describe.each([
   })
 })
 
-/** Bytes that differ from place to place. */
+/** Bytes that differ by their position. */
 function pattern(length: number): Bytes {
   const content = new Uint8Array(length)
   for (let i = 0; i < length; i++) content[i] = (i * 31 + (i >>> 8) + (i >>> 16)) & 0xff
@@ -91,7 +91,7 @@ describe.skipIf(typeof server === 'string')(
       return objects
     }
 
-    /** Changes the tables by SQL, and counts what is in them. */
+    /** Changes the tables by SQL, and counts their content. */
     async function look({ schema = '' }: PostgresObjectsOptions) {
       const client = await connectTo(url)
       const count = async (table: string): Promise<number> => {
@@ -104,7 +104,7 @@ describe.skipIf(typeof server === 'string')(
       }
     }
 
-    /** Options of objects whose tables have a format. */
+    /** Options of objects in tables of a format. */
     async function optionsOfFormat(format: number): Promise<PostgresObjectsOptions> {
       const options = optionsOf()
       if (format === 1) await createFormat1(await connectTo(url), options)
@@ -196,7 +196,7 @@ describe.skipIf(typeof server === 'string')(
       const client = await connectTo(url)
       await createFormat1(client, options)
       const { rows } = await client.query('select value::int from objects_meta')
-      expect(rows).toEqual([{ value: 2 }]) // So that version opens no store there.
+      expect(rows).toEqual([{ value: 2 }]) // This keeps that version from opening a store there.
 
       const again = await open(options)
       await again.put(idOf(1), content)
@@ -307,7 +307,7 @@ describe.skipIf(typeof server === 'string')(
       const hide = `update ${options.schema}.objects set put = null, at = '-infinity'`
       async function* watched(): AsyncGenerator<Bytes> {
         yield pattern(2 * BATCH_BYTES)
-        await run(hide) // As another process does before it removes the pieces.
+        await run(hide) // Another process does this before it removes the pieces.
         yield pattern(2 * BATCH_BYTES)
       }
 

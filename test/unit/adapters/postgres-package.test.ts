@@ -1,4 +1,4 @@
-// Goal: `rowstash/postgres` loads where the package `pg` is not installed, and says what to install when it is needed.
+// Goal: `rowstash/postgres` loads without the package `pg`, and says what to install when it is needed.
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { ROOT } from '../../support/project.js'
 import { withoutPackage } from '../../support/without-package.js'
 
-/** Prints what becomes of each call. */
+/** Prints the outcome of each call. */
 const PROGRAM = `
 import { openPostgresKv, raiseVersionBase } from './postgres.mjs'
 const options = { urls: ['postgres://u@127.0.0.1:1/d'] }

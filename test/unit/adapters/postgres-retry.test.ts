@@ -1,8 +1,8 @@
-// Attempts on PostgreSQL: when another one is made, and which failure is the caller's.
+// Attempts on PostgreSQL: when another one is made, and which failure the caller gets.
 import { expect, test } from 'vitest'
 import { retryPostgres } from '../../../adapters/postgres/connection/retry.js'
 
-/** Fails with its number until the attempt that succeeds. */
+/** Attempts that fail with their number, up to one that succeeds. */
 function attempts(succeedsAt: number) {
   let made = 0
   const attempt = async (): Promise<number> => {

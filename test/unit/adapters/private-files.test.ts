@@ -1,5 +1,5 @@
-// Goal: what a store holds, the secret of its signatures above all, is its owner's alone from the first byte on.
-// Method: with an umask that leaves everything open, a store is made, used, backed up and restored.
+// Goal: a store's files, above all its signing secret, are readable only by their owner from the first byte on.
+// Method: with a umask that permits everything, a store is created, used, backed up and restored.
 import { createReadStream } from 'node:fs'
 import { chmod, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -23,7 +23,7 @@ async function newParent(): Promise<string> {
   return parent
 }
 
-/** A store with records, objects in one piece and in several, a signing secret and a mark. */
+/** A store with records, objects in one piece and in several, a signing secret and a high-water mark. */
 async function makeStore(path: string): Promise<void> {
   const store = await openDirectory(path)
   const team = store.team('t')
@@ -33,7 +33,7 @@ async function makeStore(path: string): Promise<void> {
   await store.close()
 }
 
-/** The paths below a directory, itself included, that others may read, write or enter. */
+/** The paths in a directory, including itself, that others may read, write or enter. */
 async function openToOthers(path: string, below = ''): Promise<string[]> {
   const found = await stat(path)
   const open = (found.mode & 0o077) === 0 ? [] : [below]
@@ -44,12 +44,12 @@ async function openToOthers(path: string, below = ''): Promise<string[]> {
   return [...open, ...(await Promise.all(inside)).flat()]
 }
 
-/** Files that LevelDB creates by itself have the mode of the umask; the folder around them is closed. */
+/** Files that LevelDB creates get their mode from the umask. The folder around them is closed. */
 function isLevelDbs(path: string): boolean {
   return path.startsWith('/kv/')
 }
 
-/** The warnings that an action gives. */
+/** The warnings that an action causes. */
 async function warningsOf(action: () => Promise<void>): Promise<string[]> {
   const seen: string[] = []
   const note = (warning: Error): void => {
@@ -58,7 +58,7 @@ async function warningsOf(action: () => Promise<void>): Promise<string[]> {
   process.on('warning', note)
   try {
     await action()
-    await new Promise((resolve) => setImmediate(resolve)) // A warning comes in a turn of its own.
+    await new Promise((resolve) => setImmediate(resolve)) // A warning comes in a later turn.
   } finally {
     process.off('warning', note)
   }

@@ -1,4 +1,4 @@
-// A connection that sends bytes as a test gives them, and keeps all that comes back.
+// A connection that sends a test's bytes unchanged, and keeps everything that it receives.
 import { connect, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 
@@ -6,13 +6,13 @@ export type RawClient = Readonly<{
   socket: Socket
   send: (...lines: readonly string[]) => void
   received: () => string
-  /** Status codes of the answers so far, interim ones too. */
+  /** Status codes of the answers so far, including interim ones. */
   statuses: () => number[]
   isEnded: () => boolean
   ended: Promise<void>
 }>
 
-/** Connects, and resolves when the connection is made. */
+/** Connects. Resolves when the connection is open. */
 export async function rawClient(url: string): Promise<RawClient> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)

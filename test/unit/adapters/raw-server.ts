@@ -1,17 +1,17 @@
-// A TCP server that does to each connection what a test wants, and counts.
+// A TCP server that treats each connection as a test wants, and counts.
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { onTestFinished } from 'vitest'
 
 export type RawServer = Readonly<{
   port: number
-  /** Connections that were made. */
+  /** Connections ever made. */
   connections: () => number
-  /** Connections that are open. */
+  /** Open connections. */
   open: () => number
-  /** Heads of the requests that came, in order. */
+  /** Heads of the received requests, in order. */
   requests: readonly string[]
-  /** All bytes that came, on all connections. */
+  /** Total bytes received on all connections. */
   bytesReceived: () => number
 }>
 
@@ -72,7 +72,7 @@ export async function rawServer(
   }
 }
 
-/** An answer with a length, and with nothing odd about it. */
+/** A regular answer with a length. */
 export function goodAnswer(body: string | Uint8Array, headers: readonly string[] = []): Buffer {
   const bytes = Buffer.from(body)
   const lines = ['HTTP/1.1 200 OK', `Content-Length: ${bytes.length}`, ...headers]

@@ -1,5 +1,5 @@
-// Goal: one address cannot try keys without end; a client that has shown its key, and clients of other addresses, do
-// not notice.
+// Goal: one address cannot try keys endlessly. Clients that have shown a valid key, and clients of other addresses, are
+// not affected.
 import { Agent, createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -16,7 +16,7 @@ const KEYS = ['first', 'second'].map((teamId) => ({ key: `a-key-of-the-${teamId}
 const [FIRST = '', SECOND = ''] = KEYS.map(({ key }) => key)
 const MAX = 5
 
-/** A server for which no time passes: the keys of a minute are counted, however long they take. */
+/** A server whose clock stands still: the keys of a minute are counted, however long they take. */
 async function serve(options: Partial<NodeHandlerOptions> = {}) {
   vi.useFakeTimers({ toFake: ['performance'] })
   onTestFinished(() => void vi.useRealTimers())

@@ -11,7 +11,9 @@ import { type RawClient, rawClient } from './raw-client.js'
 const KEY = 'a-key-of-a-team-for-tests'
 const REQUEST = `HEAD /tables/x/rows HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\n\r\n`
 
-/** A server of one table, whose version is what `serve` gives, and a client of it; `peer` is its end of the connection. */
+/**
+ * A server of one table whose version comes from `serve`, and a client; `peer` is the server's end of the connection.
+ */
 async function connected(
   serve: () => Promise<number>,
 ): Promise<RawClient & { peer: () => Socket }> {
@@ -32,7 +34,7 @@ async function connected(
   return { ...client, peer: () => peer }
 }
 
-/** Holds all requests until they are let go. */
+/** Holds all requests until they are released. */
 function held(): Readonly<{
   serve: () => Promise<number>
   count: () => number

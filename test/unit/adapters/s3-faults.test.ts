@@ -1,5 +1,5 @@
-// Any operations at the same time on an S3 server that fails a third of the requests: nothing acknowledged is lost, and
-// nothing that failed is listed.
+// Concurrent operations on an S3 server that fails a third of the requests: nothing acknowledged is lost, and nothing
+// that failed is listed.
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -54,14 +54,14 @@ function digestOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-/** What is known of the objects: of one whose delete failed nothing. */
+/** The known state of the objects. After a failed delete it is unknown. */
 class Journal {
   readonly digests = new Map<string, string>()
   readonly unknown = new Set<string>()
-  /** Ids that were put: an id is used once. */
+  /** IDs that were put. Each ID is used once. */
   readonly used = new Set<string>()
 
-  /** Ids that must be listed now; those that change meanwhile are left to the end. */
+  /** IDs that must be listed now. Those being changed are checked at the end. */
   get certain(): string[] {
     return [...this.digests.keys()].filter((id) => !this.unknown.has(id)).sort()
   }
@@ -96,7 +96,7 @@ async function take(
   }
 }
 
-/** Fails as the storage may fail; everything else is a bug. */
+/** Accepts failures that the storage may have. Everything else is a bug. */
 async function mayFail(work: Promise<void>): Promise<void> {
   await work.catch((failure: unknown) => {
     if (!isStoreError(failure) || failure.code !== 'STORAGE_UNAVAILABLE') throw failure

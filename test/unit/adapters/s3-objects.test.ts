@@ -38,13 +38,13 @@ async function failureOf(promise: unknown): Promise<StoreError> {
   throw new Error(`Not a StoreError: ${String(failure)}`)
 }
 
-/** A fault of the first requests, one each. */
+/** Faults of the first requests, one each. */
 function faultsOf(...faults: readonly S3Fault[]): S3Double['faultOf'] {
   const left = [...faults]
   return () => left.shift()
 }
 
-/** The same fault of every request that is of a kind. */
+/** The same fault for every request that matches. */
 function faultWhere(isMeant: (asked: S3Asked) => boolean, fault: S3Fault): S3Double['faultOf'] {
   return (asked) => (isMeant(asked) ? fault : undefined)
 }
@@ -52,10 +52,10 @@ function faultWhere(isMeant: (asked: S3Asked) => boolean, fault: S3Fault): S3Dou
 const isPut = ({ method }: S3Asked): boolean => method === 'PUT'
 const isGet = ({ method, key }: S3Asked): boolean => method === 'GET' && key !== ''
 
-/** Waits of the client up to this many milliseconds lie between attempts; longer ones are time limits. */
+/** Waits of the client up to this many milliseconds are pauses between attempts; longer ones are time limits. */
 const WAIT_MS_MAX = 2_000
 
-/** From here on waits between attempts take virtual time only. */
+/** Makes pauses between attempts take only virtual time from here on. */
 function passWaits(): readonly number[] {
   const waits: number[] = []
   const { setTimeout: start } = globalThis
@@ -74,7 +74,7 @@ function passWaits(): readonly number[] {
 }
 
 async function* piecesOf(whole: Uint8Array, pieceBytes: number): AsyncGenerator<Uint8Array> {
-  const memory = new Uint8Array(pieceBytes) // Used again for each piece.
+  const memory = new Uint8Array(pieceBytes) // reused for each piece
   for (let at = 0; at < whole.length; at += pieceBytes) {
     const piece = whole.subarray(at, at + pieceBytes)
     memory.set(piece)

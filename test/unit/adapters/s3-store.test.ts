@@ -1,4 +1,4 @@
-// A whole store whose objects are in S3, behind HTTP: rows, and files whose bytes go to the bucket by signed URLs.
+// A whole store over HTTP with its objects in S3: rows, and files whose bytes go to the bucket by signed URLs.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { MemoryLevel } from 'memory-level'
@@ -60,7 +60,7 @@ test('the bytes of an upload go to the bucket, and become a file that is read th
 
   expect(file.headers.get('content-type')).toBe('image/png')
   expect(await file.text()).toBe('picture')
-  // The client can still write to its URL, but that is no longer the object of the file.
+  // The client can still write to its URL, but the file's object is now another one.
   expect((await upload('another')).status).toBe(200)
   expect(await (await fetch(completed['url'] ?? '')).text()).toBe('picture')
   await expect

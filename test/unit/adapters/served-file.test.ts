@@ -1,4 +1,4 @@
-// Goal: a server serves whether it can note its address or not, and notes it as soon as it can.
+// Goal: a server serves even if it cannot record its address, and records it as soon as it can.
 import { mkdir, mkdtemp, readdir, rm, rmdir, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// Sees every TCP socket that this process opens, at the place where Node opens it, and can lead some of
-// them elsewhere, so that a test server stands in for a public host.
+// Sees every TCP socket that this process opens, where Node opens it, and can redirect some of them, so that a test
+// server represents a public host.
 import { Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 
@@ -13,11 +13,11 @@ export type Detour = Readonly<{
 }>
 
 export interface SocketWatch {
-  /** Sockets in the order in which a connection was asked for. */
+  /** Sockets in the order of their connection attempts. */
   readonly opened: readonly Opened[]
-  /** Addresses to which a connection was tried, by the sockets' own account, detours left out. */
+  /** Addresses to which sockets report an attempt, except redirected ones. */
   readonly attempts: readonly string[]
-  /** Leads connections that ask for this host, a name or an address, to 127.0.0.1. */
+  /** Redirects connections to this host, a name or an address, to 127.0.0.1. */
   divert(host: string, detour: Detour): void
 }
 
@@ -56,7 +56,7 @@ export function watchSockets(): SocketWatch {
   return { opened, attempts, divert: (host, detour) => detours.set(host, detour) }
 }
 
-/** `net.connect` hands over an array of normalised arguments, other callers the options themselves. */
+/** `net.connect` passes an array of normalised arguments, other callers pass the options themselves. */
 function optionsOf(given: readonly unknown[]): ConnectOptions {
   const first: unknown = Array.isArray(given[0]) ? given[0][0] : given[0]
   if (typeof first !== 'object' || first === null) throw new Error('A socket without options')

@@ -1,13 +1,13 @@
-// Goal: no address that is not public is taken for one, nor the other way round.
-// Method: the edges of every block, and random addresses against a second implementation that parses
-// addresses to whole numbers by itself and knows nothing of node:net.
+// Goal: every address is classified correctly as public or not.
+// Method: the edges of every block, and random addresses, against a second implementation that parses addresses to
+// integers without node:net.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isPublicAddress } from '../../../adapters/sources/source-address.js'
 import { runOptions } from '../../support/fast-check-options.js'
 import { runs } from '../../support/runs.js'
 
-/** Blocks as the registries write them; for IPv6 all that is not public, the unassigned space included. */
+/** Blocks in the registries' notation. For IPv6: everything that is not public, including unassigned space. */
 const NOT_PUBLIC_V4 = `0/8 10/8 100.64/10 127/8 168.63.129.16/32 169.254/16 172.16/12 192.0.0/24 192.0.2/24 192.88.99/24
   192.168/16 198.18/15 198.51.100/24 203.0.113/24 224/4 240/4`
 const NOT_PUBLIC_V6 = `0000::/3 4000::/2 8000::/1 2001::/23 2001:db8::/32 2002::/16 3fff::/20
@@ -53,7 +53,7 @@ function renderV4(address: bigint): string {
   return [24n, 16n, 8n, 0n].map((shift) => (address >> shift) & 255n).join('.')
 }
 
-/** With all zeros written, so that it does not share its shortening with the code under test. */
+/** Written with all zeros, so that it shares no shortening with the code under test. */
 function renderV6(address: bigint): string {
   const groups = Array.from({ length: 8 }, (_, i) => (address >> BigInt(112 - 16 * i)) & 0xffffn)
   return groups.map((group) => group.toString(16)).join(':')
@@ -214,7 +214,7 @@ test.each([
 
 test('an answer takes microseconds', () => {
   const count = runs(50_000)
-  const before = process.cpuUsage() // Not the time of the clock, in which other programs run.
+  const before = process.cpuUsage() // Wall-clock time would include other programs.
   for (let i = 0; i < count; i++) isPublicAddress(`2606:4700::${(i % 65_536).toString(16)}`)
 
   const { user, system } = process.cpuUsage(before)

@@ -1,4 +1,4 @@
-// Goal: what a well-behaved source sends arrives whole, with its name and type, and a reader may stop any time.
+// Goal: what a well-behaved source sends arrives complete, with its name and type, and a reader may stop at any time.
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { nodeSources, type SourceOptions } from '../../../adapters/node.js'
 import type { FetchedSource } from '../../../src/ports.js'
@@ -36,7 +36,7 @@ async function fetchFrom(
   )
 }
 
-/** The clock that limits a fetch. */
+/** Fakes the clock that limits a fetch. */
 function fakeTimers(): void {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
@@ -308,7 +308,7 @@ describe('a reader', () => {
       if (read > 300_000) break
     }
 
-    expect(sent - read).toBeLessThan(16 * 2 ** 20) // The buffers of the system hold the rest.
+    expect(sent - read).toBeLessThan(16 * 2 ** 20) // The system's buffers hold the rest.
   })
 
   test('finds out that the source broke off before it began to read', async () => {

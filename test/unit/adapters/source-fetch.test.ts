@@ -1,4 +1,4 @@
-// Goal: whatever a source does, a fetch ends in time, with the right code, and with nothing left open.
+// Goal: whatever a source does, a fetch ends in time, with the right code, and leaves nothing open.
 
 import type { Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
@@ -16,7 +16,7 @@ const LONG: SourceOptions = {
   idleTimeoutMs: 600_000,
   totalTimeoutMs: 86_400_000,
 }
-/** One short limit each: for sources that stop, and for those that go on too slowly. */
+/** Only one short limit each: for sources that stop, and for sources that continue too slowly. */
 const SHORT_IDLE: SourceOptions = { ...LONG, idleTimeoutMs: 150 }
 const SHORT_TOTAL: SourceOptions = { ...LONG, totalTimeoutMs: 600 }
 
@@ -29,7 +29,7 @@ async function readAll({ body }: FetchedSource): Promise<string> {
   return Buffer.concat(pieces).toString()
 }
 
-/** Says a text and no more; the connection stays open. */
+/** Sends a text and nothing more; the connection stays open. */
 function says(text: string): Behaviour {
   return (socket) => socket.write(text, 'latin1')
 }
@@ -38,7 +38,7 @@ function saysAndEnds(text: string): Behaviour {
   return (socket) => socket.end(text, 'latin1')
 }
 
-/** Repeats a text as fast as it is taken, or at a pace. */
+/** Repeats a text as fast as it is accepted, or at a pace. */
 function repeats(start: string, text: string, everyMs?: number): Behaviour {
   return (socket) => {
     socket.write(start, 'latin1')
@@ -49,7 +49,7 @@ function repeats(start: string, text: string, everyMs?: number): Behaviour {
 }
 
 function repeatAsTaken(socket: Socket, text: string): void {
-  // In big pieces: a write of a few bytes costs more than they do.
+  // Large pieces: a write of a few bytes costs more than the bytes.
   const piece = Buffer.from(text.repeat(Math.ceil(65_536 / text.length)), 'latin1')
   const again = (): void => {
     if (!socket.destroyed) socket.write(piece, again)
@@ -57,7 +57,7 @@ function repeatAsTaken(socket: Socket, text: string): void {
   again()
 }
 
-/** Not `resetAndDestroy`, which ends the connection in peace before it resets it. */
+/** Not `resetAndDestroy`, which ends the connection properly before it resets it. */
 function resets(text: string): Behaviour {
   return (socket) => {
     const reset = (): void => {
@@ -237,7 +237,7 @@ const STATUS_CASES: readonly Case[] = [
   (status): Case => [
     `status ${status}`,
     (socket, path) => {
-      const shown = path === '/good' ? 200 : status // Which must not be asked for.
+      const shown = path === '/good' ? 200 : status // It must not be requested.
       socket.end(`HTTP/1.1 ${shown} X\r\nLocation: /good\r\nContent-Length: 5\r\n\r\nhello`)
     },
     FAILED,

@@ -1,6 +1,6 @@
 // Goal: whatever URL a client names, no socket is opened to an address that is not public.
-// Method: the proof is not the answer but the sockets. Every connect of this process is seen where Node
-// makes it, and servers on this machine count who comes.
+// Method: the sockets are the proof, not the answer. Every connect of this process is seen where Node makes it, and
+// servers on this machine count their connections.
 import { get, globalAgent } from 'node:http'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { nodeSources, type SourceLookup, type SourceOptions } from '../../../adapters/node.js'
@@ -22,7 +22,7 @@ const PATIENT = { connectTimeoutMs: 60_000, idleTimeoutMs: 60_000, totalTimeoutM
 const NOT_ALLOWED =
   'The source URL is not allowed: it must be an http or https URL of a public address'
 
-/** Fetches all of a source; a failure is handed back. */
+/** Fetches a whole source. A failure is returned. */
 async function outcomeOf(url: string, options: SourceOptions): Promise<string | StoreError> {
   try {
     const source = await nodeSources({ ...PATIENT, ...options }).fetch(url, LIMITS)
@@ -48,13 +48,13 @@ async function expectRefused(url: string, options: SourceOptions): Promise<void>
 
 const greeting: Parameters<typeof rawServer>[0] = (socket) => socket.end(goodAnswer('hello'))
 
-/** A server on each loopback address that this machine has. */
+/** A server on each loopback address of this machine. */
 async function loopbackServers(): Promise<RawServer[]> {
   const servers = [await rawServer(greeting)]
   try {
     servers.push(await rawServer(greeting, { host: '::1' }))
   } catch (failure) {
-    // No IPv6 here: sockets to it are still seen by the watch.
+    // This machine lacks IPv6. The watch still sees sockets to it.
     if (!/EADDRNOTAVAIL|EAFNOSUPPORT/.test(String(failure))) throw failure
   }
   return servers
@@ -243,7 +243,7 @@ describe('a URL of a public host', () => {
 })
 
 describe('a resolver that changes its mind', () => {
-  /** Gives one list of addresses after the other, then the last one again. */
+  /** Returns one list of addresses after another, then repeats the last one. */
   function turns(...lists: string[][]): SourceLookup {
     let turn = 0
     return async () => lists[Math.min(turn++, lists.length - 1)] ?? []
@@ -514,7 +514,7 @@ describe('several addresses of a name', () => {
   })
 })
 
-/** A port on which nobody listens. */
+/** A port without a listener. */
 async function unusedPort(): Promise<number> {
   const { createServer } = await import('node:net')
   const server = createServer()

@@ -1,5 +1,5 @@
-// Goal: host names are found where they should be, and one whose name server is silent holds up nothing and ends with
-// its fetch.
+// Goal: host names are resolved where they should be. A silent name server delays nothing else, and its query ends with
+// the fetch.
 import dns from 'node:dns'
 import dnsPromises from 'node:dns/promises'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

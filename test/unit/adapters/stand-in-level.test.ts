@@ -1,4 +1,5 @@
-// The stand-in that a database is read from while its disk is full: it changes no file of the store, and holds its lock.
+// The stand-in from which a database is read while its disk is full: it changes no file of the store, and holds its
+// lock.
 import { createHash } from 'node:crypto'
 import { lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -12,7 +13,7 @@ import { StoreError } from '../../../src/base/store-error.js'
 
 const FULL = new StoreError('INSUFFICIENT_STORAGE', 'The disk is full')
 
-/** The database of a store with records in tables and in its log, and with what failed openings left. */
+/** The database of a store with records in tables and in its log, and with leftovers of failed openings. */
 async function newDatabase(): Promise<string> {
   const parent = await mkdtemp(join(tmpdir(), 'rowstash-stand-in-'))
   onTestFinished(() => rm(parent, { recursive: true, force: true }))
@@ -24,7 +25,7 @@ async function newDatabase(): Promise<string> {
     await ports.close()
   }
   const folder = join(path, 'kv')
-  // LevelDB takes the next numbers for the files that it makes.
+  // LevelDB takes the next numbers for its new files.
   for (let number = 0; number < 30; number++) {
     const name = `${String(number).padStart(6, '0')}.ldb`
     await writeFile(join(folder, name), 'what a failed opening left', { flag: 'wx' }).catch(
@@ -34,7 +35,7 @@ async function newDatabase(): Promise<string> {
   return folder
 }
 
-/** All there is to see of the files of a folder, but when they were read. */
+/** All that is visible of the files of a folder, except access times. */
 async function fingerprint(folder: string): Promise<string[]> {
   const lines: string[] = []
   for (const name of (await readdir(folder)).sort()) {

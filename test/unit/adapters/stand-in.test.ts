@@ -1,5 +1,5 @@
-// A disk without the room that an opening needs: the store is read from a stand-in, which changes nothing, until there
-// is room.
+// A disk with too little space for an opening: the store is read from a stand-in, which changes nothing, until there is
+// space.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { fromUtf8, utf8 } from '../../../src/base/bytes.js'
 import { StoreError } from '../../../src/base/store-error.js'
@@ -23,7 +23,7 @@ type Disk = Readonly<{
   fill(): void
   free(): void
   open(options?: LevelKvOptions): Promise<KvStore>
-  /** As if the process ended without a close. */
+  /** Ends the process without a close. */
   kill(): void
 }>
 

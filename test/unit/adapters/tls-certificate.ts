@@ -1,5 +1,5 @@
-// A certificate that signs itself, for source.example and 127.0.0.1, from 2020 to 2099. The key is public: it
-// protects nothing.
+// A self-signed certificate for source.example and 127.0.0.1, from 2020 to 2099. The key is public: it protects
+// nothing.
 export const TEST_CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBdDCCARqgAwIBAgIBATAKBggqhkjOPQQDAjAYMRYwFAYDVQQDDA1yb3dzdGFz
 aCB0ZXN0MCAXDTIwMDEwMTAwMDAwMFoYDzIwOTkxMjMxMjM1OTU5WjAYMRYwFAYD

@@ -1,5 +1,5 @@
-// Goal: what the parser of node:http refuses is answered as the contract answers, unless somebody else does, or an answer
-// is on its way already.
+// Goal: requests that node:http's parser refuses get an answer of the contract, unless somebody else answers, or an
+// answer has already begun.
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
@@ -32,7 +32,7 @@ async function listen(
   return server
 }
 
-/** Sends a text, and all that comes back until the connection ends. */
+/** Sends a text. @returns everything received until the connection ends */
 async function replyTo(server: Server, text: string): Promise<string> {
   const socket: Socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
   opened.push(() => socket.destroy())
@@ -46,7 +46,7 @@ async function replyTo(server: Server, text: string): Promise<string> {
   return reply
 }
 
-/** One answer and nothing more. */
+/** The error of the only answer. */
 function errorOf(reply: string): unknown {
   const [, status, head = '', body = ''] =
     /^HTTP\/1\.1 (\d+) ([\s\S]*?)\r\n\r\n(.*)$/.exec(reply) ?? []

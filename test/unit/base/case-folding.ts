@@ -1,5 +1,5 @@
 // Full case folding: C and F of CaseFolding.txt of Unicode 17.0.0, in hexadecimal. `41-5a>61` folds a run of code
-// points to one from 61 on, `100-12e/2>101` each second one, `df>73+73` one code point to two.
+// points to a run from 61 on, `100-12e/2>101` every second one, `df>73+73` one code point to two.
 export const UNICODE_VERSION = 17
 
 const CASE_FOLDING = `
@@ -40,7 +40,7 @@ fb01>66+69 fb02>66+6c fb03>66+66+69 fb04>66+66+6c fb05>73+74 fb06>73+74 fb13>574
 fb16>57e+576 fb17>574+56d
 `
 
-/** By code point: the text that it is folded to. */
+/** By code point: its folded text. */
 export function readCaseFolding(): ReadonlyMap<string, string> {
   const folded = new Map<string, string>()
   const hex = (text: string): number => Number.parseInt(text, 16)

@@ -16,7 +16,7 @@ test('lifetimes are never ahead of `now`, and pass no faster than the monotonic 
   at.passed = 10.75
   expect(clock.lifetimeMs()).toBe(1_010)
   at.now = 500
-  expect(clock.now()).toBe(500) // Also noticed by what asks for no lifetime.
+  expect(clock.now()).toBe(500) // also noticed by a caller that does not ask for a lifetime
   at.now = 5_000
   expect(clock.lifetimeMs()).toBe(500)
 })

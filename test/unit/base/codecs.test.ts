@@ -8,7 +8,7 @@ import { freeMemory } from '../../../src/base/platform.js'
 import { runOptions } from '../../support/fast-check-options.js'
 import { runsAll } from '../../support/what-runs.js'
 
-/** Every way to compress that there is here. */
+/** Every compression that this runtime has. */
 const CODECS: readonly (readonly [name: string, codec: Codec])[] = [
   ['deflate of zlib', codecs.deflate],
   ['deflate of the core', openCodecs(undefined).deflate],
@@ -16,7 +16,7 @@ const CODECS: readonly (readonly [name: string, codec: Codec])[] = [
   ...withoutSync(),
 ]
 
-/** Those of a runtime that works on other threads only. */
+/** The codecs of a runtime that compresses only on other threads. */
 function withoutSync(): (readonly [name: string, codec: Codec])[] {
   const without = {
     ...zlib,
@@ -31,7 +31,7 @@ function withoutSync(): (readonly [name: string, codec: Codec])[] {
   ]
 }
 
-/** The bytes of all kinds of zstd are there from this version on. */
+/** From this version of Node on, the tests of both zstd interfaces run. */
 const HAS_ZSTD = 'createZstdCompress' in zlib
 
 const MIB = 1024 * 1024
@@ -42,12 +42,12 @@ async function pack(codec: Codec, raw: Bytes): Promise<Bytes> {
   return stored
 }
 
-/** A failure at once fails the promise too. */
+/** A synchronous failure rejects the promise too. */
 async function decompress(codec: Codec, stored: Bytes, rawBytes: number): Promise<Bytes> {
   return codec.decompress(stored, rawBytes)
 }
 
-/** Repetitive, so that it compresses, and different for every seed. */
+/** Repetitive bytes, so that they compress, different for every seed. */
 function rowsLike(bytes: number, seed: number): Bytes {
   return utf8(`"name":"Alex","n":${seed},`.repeat(Math.ceil(bytes / 18))).subarray(0, bytes)
 }
@@ -182,7 +182,7 @@ describe.each(CODECS)('%s', (name, codec) => {
   })
 })
 
-/** What zlib writes at once: after a frame that just fills it, Node calls the encoder once more. */
+/** The bytes that zlib writes at once. After a frame that exactly fills them, Node calls the encoder once more. */
 const BUFFER_BYTES = 128 * 1024
 
 test.each(['deflate', ...(codecs.zstd === null ? [] : (['zstd'] as const))] as const)(
@@ -192,7 +192,7 @@ test.each(['deflate', ...(codecs.zstd === null ? [] : (['zstd'] as const))] as c
     for (const buffers of runsAll ? [1, 5] : [1]) {
       const noise = noiseOf(buffers * BUFFER_BYTES)
       for (let less = 0; less < 120; less++) {
-        const codec = codecToRead(name, openCodecs(zlib)) // Its first piece begins where a buffer does.
+        const codec = codecToRead(name, openCodecs(zlib)) // Its first piece begins with a buffer.
         const raw = noise.subarray(0, noise.length - less)
         const stored = await pack(codec, raw)
         ends.add(stored.length - noise.length)

@@ -1,4 +1,4 @@
-// Goal: texts are folded as Unicode says, code point by code point, on whatever version of it the runtime has.
+// Goal: texts are folded by Unicode's rules, code point by code point, whatever Unicode version the runtime has.
 import process from 'node:process'
 import { expect, test } from 'vitest'
 import { dropAccents, FOLDED_GROWTH, foldCase } from '../../../src/base/fold-case.js'
@@ -7,7 +7,7 @@ import { readCaseFolding, UNICODE_VERSION } from './case-folding.js'
 test('each code point is folded as CaseFolding.txt says', () => {
   const folded = readCaseFolding()
   const isNewer = Number.parseInt(process.versions['unicode'] ?? '0', 10) > UNICODE_VERSION
-  // Neither what the runtime does not know yet, nor what the table does not.
+  // Both the runtime and the table know the code points.
   const isKnown = (text: string): boolean => (folded.has(text) ? !/\p{Cn}/u.test(text) : !isNewer)
 
   expect(folded.size).toBe(1_585)
@@ -55,7 +55,7 @@ test('accents are the marks of the decomposed text, and what makes another lette
   )
 })
 
-/** Folds all at once, and each alone only if that is wrong. */
+/** Folds all texts at once, and one at a time only if the result is wrong. */
 function expectFolded(
   texts: readonly string[],
   fold: (text: string) => string,
@@ -67,7 +67,7 @@ function expectFolded(
   expect(isSame ? [] : texts.filter((text, at) => fold(text) !== wanted[at])).toEqual([])
 }
 
-/** Those of the first three planes: what is beyond has neither case nor accents. */
+/** The code points of the first three planes: those beyond have neither case nor accents. */
 function codePoints(): string[] {
   const codes = Array.from({ length: 0x30000 }, (_, code) => code)
   return codes

@@ -1,5 +1,5 @@
-// The decoder and the encoder of zstd that are kept: what they give is what the public calls give, and after anything
-// odd the public calls decide.
+// The reused zstd decoder and encoder give the results of the public calls. After any irregularity the public calls are
+// used.
 import zlib from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -14,7 +14,7 @@ type Convert = (piece: Bytes) => Bytes
 
 type Decoder = { _handle: unknown; _processChunk: (piece: Bytes, flush: number) => Bytes }
 
-/** What Node 22.15 and later have, and the types of Node 20 lack. */
+/** Node 22.15 and later have this; the types of Node 20 lack it. */
 type ZstdZlib = Readonly<{
   createZstdCompress(options: object): Decoder
   createZstdDecompress(options: object): Decoder

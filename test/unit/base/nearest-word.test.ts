@@ -1,4 +1,4 @@
-// Goal: a message names the word that was most likely meant, or none, in bounded time.
+// Goal: a message suggests the most likely intended word, or none, in bounded time.
 import { expect, test } from 'vitest'
 import { nearestWord } from '../../../src/base/nearest-word.js'
 

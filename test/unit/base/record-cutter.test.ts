@@ -1,4 +1,4 @@
-// A source that comes in tiny pieces, or has many rows that each name a column: what is looked at grows with its bytes.
+// A source in tiny pieces, or with many rows that each name a column: the work grows with its bytes.
 import { expect, test } from 'vitest'
 import { utf8 } from '../../../src/base/bytes.js'
 import { type CutRun, cutRecords } from '../../../src/base/record-cutter.js'

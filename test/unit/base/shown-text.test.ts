@@ -1,4 +1,5 @@
-// Goal: what a person is shown of a text from outside neither acts nor hides, and a line of JSON keeps its meaning.
+// Goal: outside text, as it is shown to people, neither controls the terminal nor hides, and a line of JSON keeps its
+// meaning.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { escapeControls } from '../../../src/base/shown-text.js'

@@ -1,4 +1,4 @@
-// A sort in steps has the order of a sort, keeps those that are equal in theirs, and does little in each step.
+// A sort in steps gives the order of a sort, is stable, and does little in each step.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { sortSteps } from '../../../src/base/sort-steps.js'

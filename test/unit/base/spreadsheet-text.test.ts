@@ -1,4 +1,4 @@
-// Formulas that are escaped: no field begins as a formula, and all else is as it was.
+// Escaped formulas: no field begins like a formula, and everything else is unchanged.
 
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'

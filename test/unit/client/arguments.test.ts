@@ -1,4 +1,4 @@
-// What a call of the client refuses before it sends anything, and how it numbers rows in an input.
+// What the client refuses before it sends anything, and how it numbers the rows of an input.
 import { Readable } from 'node:stream'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
@@ -44,7 +44,7 @@ async function refused({ server }: Started, call: () => unknown): Promise<unknow
 
 const REFUSED = { code: 'OPTION_NOT_ALLOWED' }
 
-/** Options with a given type error: programs in JavaScript write them. */
+/** Options with a wrong type, as JavaScript programs may pass them. */
 const wrong = (options: object): never => options as never
 
 describe('the target of an import', () => {
@@ -196,7 +196,7 @@ describe('the target of an import', () => {
   })
 })
 
-/** Each call of the client with options that it does not take, or not so. */
+/** Each call of the client with options that it does not accept, or with wrong values. */
 const CALLS: readonly [string, (given: never, started: Started) => unknown, string][] = [
   ['tables', (given, { client }) => client.tables(given), 'signal'],
   ['tableByName', (given, { client }) => client.tableByName('T', undefined, given), 'signal'],
@@ -590,7 +590,7 @@ describe('a row is numbered in the whole input', () => {
         ),
     ],
     ['CSV', () => new File([`n\n${values(1_000).join('\n')}\n`], 'a.csv')],
-    // Blank lines are rows without cells, for the server and so here.
+    // Blank lines are rows without cells, on the server and here.
     [
       'CSV with blank lines',
       () =>
@@ -760,7 +760,7 @@ describe('values', () => {
 
   test('blobs, signals and responses of another realm or implementation are taken', async () => {
     const { server } = await start()
-    // node-fetch and jsdom have classes of their own, of which these have as much as the client needs.
+    // node-fetch and jsdom have their own classes. These have the parts that the client needs.
     const foreignFetch = (async (...request: Parameters<typeof fetch>) => {
       const answer = await fetch(...request)
       const { ok, status, headers, body } = answer

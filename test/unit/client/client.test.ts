@@ -1,4 +1,4 @@
-// The client against a server of the contract that fails as it is told.
+// The client against a server of the contract that fails on command.
 import { gzipSync } from 'node:zlib'
 import { describe, expect, expectTypeOf, onTestFinished, test } from 'vitest'
 import {
@@ -29,7 +29,7 @@ async function start(
   return { server, client: createClient({ url: server.url, key: server.key, ...more }) }
 }
 
-/** Answers to come at once, so that no test waits. */
+/** Makes the client retry at once, so that no test waits. */
 const AT_ONCE = { 'retry-after': '0' }
 
 async function valuesOf(client: Client, tableId: string, column: string): Promise<unknown[]> {
@@ -41,7 +41,7 @@ async function valuesOf(client: Client, tableId: string, column: string): Promis
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, i) => i)
 const rowsOf = (count: number): { n: number }[] => numbers(count).map((n) => ({ n }))
 
-/** CSV with line breaks and quotes inside of fields, where a chunk must not be cut. */
+/** CSV with line breaks and quotes inside fields, where no chunk may end. */
 function csvOf(count: number): Blob {
   const lines = numbers(count).map((n) => `${n},"a ""b""\n${'x'.repeat(n % 50)}"`)
   return new File([`n,text\n${lines.join('\n')}\n`], 'rows.csv')
@@ -243,7 +243,7 @@ describe('an import', () => {
   test('resumes by digests: what is there is not sent again, and a complete import is not done again', async () => {
     const { server, client } = await start({ handler: { bodyBytesMax: 3_000 } })
     const stop = new AbortController()
-    // Chunks are halved, so that serials of halves must be recognised too.
+    // Chunks are halved, so serials of halves must be recognised too.
     const options = { name: 'T', stashId: 'nightly', chunkBytes: 4_096, parallel: 2, resume: true }
     const cut = client.importRows(csvOf(500), {
       ...options,
@@ -689,7 +689,7 @@ test('rows are found by conditions, and have the types of a schema', async () =>
   const schema = defineSchema({ columns: { n: 'number', tags: ['string'] } })
   const { tableId } = await client.importRows(rowsOf(20), { name: 'T', schema })
   const table = client.table(tableId, schema)
-  await table.addRows([{ n: 2 ** 60, tags: ['last'] }]) // As JSON it is 24 more.
+  await table.addRows([{ n: 2 ** 60, tags: ['last'] }]) // 24 more in JSON
 
   const found: number[] = []
   for await (const row of table.scan({ where: { n: { gte: 17n } }, pageSize: 2 })) {
@@ -785,7 +785,7 @@ test('the progress of an upload is told, from the beginning for each attempt', a
   })
 
   expect((await (await fetch(url)).arrayBuffer()).byteLength).toBe(300_000)
-  // A connection that the first answer closed may cost one attempt more.
+  // A connection that the first answer closed may cost one more attempt.
   expect(told.filter((bytes) => bytes === 0).length).toBeGreaterThanOrEqual(2)
   expect(told.at(-1)).toBe(300_000)
   const last = told.slice(told.lastIndexOf(0))

@@ -1,5 +1,5 @@
-// Goal: what stands between a client and its server changes no answer in silence: a call works, or is a ClientError.
-// Method: answers of proxies and of broken connections in the place of the server's.
+// Goal: nothing between a client and its server changes an answer unnoticed: a call works, or fails with a ClientError.
+// Method: answers of proxies and of broken connections instead of the server's.
 import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -11,14 +11,14 @@ import {
 } from '../../../src/client/client.js'
 import { createTestServer } from '../../conformance/testing.js'
 
-// Nothing waits between attempts here.
+// Pauses between attempts take no time here.
 vi.mock('../../../src/base/pause.js', () => ({ pause: async () => undefined }))
 
 const URL_OF_API = 'http://127.0.0.1:8080/api'
 
 type Given = Readonly<{ client: Client; tries: () => number }>
 
-/** A client whose first answers are given, the last one again and again. */
+/** A client whose answers are given; the last one repeats. */
 function answered(
   answers: readonly (() => Response)[],
   options: Partial<ClientOptions> = {},
@@ -37,7 +37,7 @@ const HTML = { headers: { 'content-type': 'text/html' } }
 const PORTAL = '<!doctype html><html><script>let a={b:{}}</script>Sign in</html>'
 const TABLES = '{"data":[{"id":"t","name":"T"}]}'
 
-/** A body that comes in pieces, and then breaks off, or stays silent, or goes on and on. */
+/** A body in pieces that then is cut, stalls, or never ends. */
 function streamed(text: string, then: 'cut' | 'silent' | 'endless', init?: ResponseInit): Response {
   let isSent = false
   const body = new ReadableStream<Uint8Array>({
@@ -96,7 +96,7 @@ const CALLS: Readonly<Record<string, (client: Client) => Promise<unknown>>> = {
   checkRows: (client) => client.checkRows([{ n: 1 }], { name: 'T' }),
 }
 
-/** Their answers have no data: that there is no content, or data of another kind, is as good. */
+/** Their answers have no data, so an empty body or data of another kind is fine. */
 const WITHOUT_DATA: typeof CALLS = {
   rename: (client) => client.table('t').rename('U'),
   delete: (client) => client.table('t').delete(),

@@ -1,4 +1,4 @@
-// Goal: how often a client tries, how long, and what it says when it gives up. Pauses pass at once.
+// Goal: how often and for how long a client retries, and what it reports when it gives up. Pauses take no time.
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   type Client,
@@ -17,7 +17,7 @@ type Step = 'refused' | 'lost' | number
 
 const CODES = { refused: 'ECONNREFUSED', lost: 'ECONNRESET' } as const
 
-/** A server that answers as it is told, the last step again and again. */
+/** A server with scripted answers; the last step repeats. */
 function scripted(
   steps: readonly Step[],
   options: Partial<ClientOptions> = {},

@@ -1,5 +1,5 @@
-// Goal: a watch of the client has each version exactly once and in order, or fails with history_gone: wherever a
-// connection is cut, and whoever begins anew, the server or the program.
+// Goal: a client's watch has each version exactly once and in order, or fails with history_gone, wherever a connection
+// is cut, and whether the server or the program restarts.
 import fc from 'fast-check'
 import { MemoryLevel } from 'memory-level'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
@@ -23,7 +23,7 @@ const URL = 'http://localhost'
 const realTimeout = globalThis.setTimeout
 
 beforeEach(() => {
-  // Pauses between attempts pass at once; what waits for a silent server does not.
+  // Pauses between attempts take no time; waits for a silent server do.
   vi.stubGlobal('setTimeout', (call: () => void, ms = 0) => realTimeout(call, ms < 20_000 ? 0 : ms))
 })
 
@@ -39,7 +39,7 @@ const STEP = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom('turn', 'turns' as const) },
 )
 
-/** A server whose connections end after so many bytes, with an end or with a failure. */
+/** A server that closes connections after a number of bytes, with an end or with a failure. */
 async function openFlaky(cuts: () => number) {
   const kv = await openLevelKv(new MemoryLevel())
   const objects = memoryObjects()
@@ -100,7 +100,7 @@ function cutAnswer(answer: Response, bytes: number, signal: AbortSignal | undefi
   return new Response(body, { status: answer.status, headers: answer.headers })
 }
 
-/** Follows a table until it is told to end; what it has goes into `seen`, with `gone` where the history was. */
+/** Follows a table until it is told to end. Its versions go into `seen`, with `gone` where the history was lost. */
 function follow(client: Client, tableId: string, seen: (number | 'gone')[]) {
   const end = new AbortController()
   const run = async () => {
@@ -138,7 +138,7 @@ test('whatever is cut or begins anew, each version is there once, in order', asy
       let answers = 0
       const server = await openFlaky(() => {
         const cut = bytes[answers++ % bytes.length] ?? 0
-        return answers % 4 === 0 ? 2_000 + cut : cut // Some get through: feeds that say nothing are given up.
+        return answers % 4 === 0 ? 2_000 + cut : cut // Some get through: the client gives silent feeds up.
       })
       const made = await server.team().createTable({ name: 'T', rows: [{ n: 0 }] })
       const { tableId } = made
@@ -183,7 +183,7 @@ test('whatever is cut or begins anew, each version is there once, in order', asy
         if (version !== 'gone') before = version
       }
       expect(before).toBe(last)
-      expect(forgotten).toBeGreaterThanOrEqual(0) // No history is gone that was not deleted.
+      expect(forgotten).toBeGreaterThanOrEqual(0) // History is gone only if it was deleted.
       await server.team().table(tableId).delete()
     }),
     runOptions(1_000),

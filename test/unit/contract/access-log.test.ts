@@ -1,4 +1,4 @@
-// Goal: each answer is one entry of the log, and no entry has anything that grants access.
+// Goal: each answer has one entry in the log, and no entry contains anything that grants access.
 import { createHash } from 'node:crypto'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Logger } from '../../../src/index.js'
@@ -8,7 +8,7 @@ import type { AnsweredRequest } from '../../../src/ports.js'
 const KEY = 'a-key-of-the-first-team'
 const NAMED_KEY = 'a-key-that-has-a-name'
 const ADMIN_KEY = 'a-key-of-whoever-runs-the-server'
-/** A part of a digest, which names a key without a name. */
+/** A part of a digest, which identifies a key without a name. */
 const keyId = expect.stringMatching(/^[0-9a-f]{32}$/)
 
 type Line = Readonly<{ level: keyof Logger; fields: AnsweredRequest; message: string }>
@@ -103,7 +103,7 @@ test('an entry names the key: as its identity does, as the store does, or by a p
   const text = JSON.stringify(lines)
   for (const secret of [KEY, NAMED_KEY, ADMIN_KEY, key]) {
     expect(text).not.toContain(secret)
-    expect(text).not.toContain(secret.slice(-12)) // Nor a part of it that helps to guess the rest.
+    expect(text).not.toContain(secret.slice(-12)) // nor a part that helps to guess the rest
     const digest = createHash('sha256').update(secret).digest('hex')
     expect(text).not.toContain(digest.slice(0, 16))
   }

@@ -1,5 +1,5 @@
-// Goal: answers are what they are whether there is memory to keep them or not, they are never held beyond the budget, and
-// a client for which there is no memory is told so. Time is virtual where it matters.
+// Goal: answers are the same with and without memory to cache them, they never hold more than the budget, and a client
+// is told when there is no memory for it. Time is virtual where it matters.
 import { MemoryLevel } from 'memory-level'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createContract } from '../../../src/contract/contract.js'
@@ -17,7 +17,7 @@ import { atRest, turns } from '../../support/until.js'
 const KEYS = ['a', 'b'].map((team) => ({ key: `the-key-of-team-${team}`, teamId: team }))
 const MIB = 1 << 20
 
-/** Pages of 4 MiB, of which a budget has to hold 12 with what reading them takes. */
+/** Pages of 4 MiB. A budget must hold 12 of them, including the memory to read them. */
 const PAGE_BYTES = 4 * MIB
 const ONE_PAGE = 12 * MIB
 
@@ -81,7 +81,7 @@ async function textOf({ body }: ContractResponse): Promise<string> {
   return Buffer.concat(pieces).toString()
 }
 
-/** A table of a size in megabytes. @returns the path of its rows. */
+/** A table with a size in megabytes. @returns the path of its rows */
 async function tableOf(
   { send }: Server,
   megabytes: number,
@@ -93,7 +93,7 @@ async function tableOf(
   return { path: `/tables/${data.tableID}/rows`, rowIds: data.rowIDs }
 }
 
-/** Begins to read an answer, and reads no more than one piece. */
+/** Begins to read an answer, and reads only one piece. */
 async function begin({ body }: ContractResponse): Promise<AsyncIterator<Uint8Array>> {
   if (body === null || typeof body === 'string' || body instanceof Uint8Array) {
     throw new Error('The answer does not come in pieces')
@@ -130,7 +130,7 @@ describe('a page', () => {
     const server = await serve(32 * MIB)
     const { path } = await tableOf(server, 4)
     collectGarbage()
-    await turns() // Buffers are given back by another thread, after the collection.
+    await turns() // Another thread frees buffers after the collection.
     const before = process.memoryUsage().arrayBuffers
     let begun = 0
     const reading = Array.from({ length: 60 }, async () => {
@@ -145,7 +145,7 @@ describe('a page', () => {
     }
 
     expect(begun).toBeLessThan(60) // The others wait.
-    await expect.poll(held).toBeLessThan(48 * MIB) // A fifth of 60 pages.
+    await expect.poll(held).toBeLessThan(48 * MIB) // a fifth of 60 pages
     for (const pieces of reading) await (await pieces).return?.()
   })
 
@@ -180,7 +180,7 @@ describe('a page', () => {
     held = new Promise((resolve) => {
       go = resolve
     })
-    const first = server.send('GET', path) // The disk is slow, so it is not to blame.
+    const first = server.send('GET', path) // The disk is slow, so the client is not to blame.
     await turns()
     const waiting = server.send('GET', path)
 
@@ -210,7 +210,7 @@ describe('a page', () => {
   })
 })
 
-/** Lets virtual time pass until there is an answer: the request may take some turns to begin to wait. */
+/** Lets virtual time pass until there is an answer. The request may take some turns to begin its wait. */
 async function passUntil(answering: Promise<ContractResponse>): Promise<ContractResponse> {
   let isOver = false
   const answered = answering.finally(() => {
@@ -228,7 +228,7 @@ function fail(): never {
   throw new Error('There is no answer')
 }
 
-/** Objects whose bytes, as they are read, are what `change` makes of them. */
+/** Objects whose bytes pass through `change` when they are read. */
 function objectsReading(
   change: (bytes: Uint8Array, start: number) => Promise<Uint8Array>,
 ): ObjectStore {
@@ -247,7 +247,7 @@ function objectsReading(
 }
 
 describe('a page that is damaged behind its first megabytes', () => {
-  /** Objects in whose frames from there on a bit is flipped, when they are told. */
+  /** Objects in which, once enabled, a bit is flipped in the frames from a place on. */
   function damagedObjects() {
     let isDamaged = false
     const objects = objectsReading(async (bytes, start) => {

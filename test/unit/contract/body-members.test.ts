@@ -1,4 +1,4 @@
-// Goal: what a body claims to be its schema is counted before anything is made of it.
+// Goal: the claimed schema of a body is counted before anything is built from it.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { runAtOnce } from '../../../src/base/time-slices.js'
 import { parseAppIds, parseSchema } from '../../../src/contract/bodies/body-members.js'

@@ -1,6 +1,6 @@
-// Goal: a Range header gives the bytes that it asks for, or none; a conditional request is answered as the
-// RFC says.
-// Method: random headers against a naive reading of slices; a table of conditions.
+// Goal: a Range header gives the requested bytes or none, and a conditional request is answered by the rules of the
+// RFC.
+// Method: random headers against a naive computation of slices; a table of conditions.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseRange } from '../../../src/contract/files/serve-file.js'
@@ -11,7 +11,7 @@ const RANGES_MIN = 5_000
 
 type Answer = Readonly<{ status: number; indexes: readonly number[] }>
 
-/** The answer for a file 0, 1, 2, … of a length in bytes. */
+/** The answer for a file 0, 1, 2, … with a length in bytes. */
 function answerOf(header: string | undefined, bytes: number): Answer {
   const file = Array.from({ length: bytes }, (_, at) => at)
   const range = parseRange(header === undefined ? [] : [['Range', header]], bytes)
@@ -20,7 +20,7 @@ function answerOf(header: string | undefined, bytes: number): Answer {
   return { status: 206, indexes: file.slice(range.start, range.limit) }
 }
 
-/** Walks over the file byte by byte and asks of each whether it is wanted, with integers of any size. */
+/** Checks for each byte of the file whether it is wanted, with integers of any size. */
 function naiveAnswer(header: string, bytes: number): Answer {
   const file = Array.from({ length: bytes }, (_, at) => at)
   const equals = header.indexOf('=')
@@ -98,7 +98,7 @@ test('a random Range header gives what a naive reading gives', () => {
       const answer = answerOf(range, bytes)
       statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
 
-      // A header's value comes without the white space around it.
+      // A header's value has no white space around it.
       expect(answer).toEqual(naiveAnswer(range.trim(), bytes))
     }),
     { ...options, numRuns: Math.max(numRuns, RANGES_MIN) },

@@ -1,4 +1,4 @@
-// Goal: the changes of a table over HTTP, as pages and as events: what is answered, who may ask, and when a feed ends.
+// Goal: a table's changes over HTTP, as pages and as events: the answers, who may ask, and when a feed ends.
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { fetchHandler, openMemory } from '../../../src/index.js'
 import { KEYS } from './two-teams.js'
@@ -30,7 +30,7 @@ async function serve(options: Partial<Parameters<typeof fetchHandler>[1]> = {}) 
   }
   const feed = (query = '', more: Asked = {}) =>
     ask(query, { accept: 'text/event-stream', ...more })
-  /** What the metrics count. */
+  /** The number of open feeds in the metrics. */
   const openFeeds = async () => {
     const headers = { authorization: `Bearer ${ADMIN_KEY}` }
     const metrics = await (
@@ -68,7 +68,7 @@ test('pages follow each other by the version of their last change', async () => 
   for (const wrong of ['-1', 'x', '01', '6', '9007199254740993', '1&since=2', '1&limit=0']) {
     expect([wrong, (await ask(`?since=${wrong}`)).status]).toEqual([wrong, 400])
   }
-  // The parameter is checked although the header is before it.
+  // The parameter is checked although the header has precedence.
   expect((await ask('?since=x', { lastId: '1' })).status).toBe(400)
   expect((await ask('?since=0', { key: OTHER })).status).toBe(404)
   const head = await ask('?since=1', { method: 'HEAD' })
@@ -134,13 +134,13 @@ test('a key has feedsPerKeyMax feeds, beside its requests; an ended one makes ro
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '5'])
   expect(await typeOf(refused)).toBe('rate_limited')
   expect((await ask()).status).toBe(200)
-  expect((await feed('', { key: OTHER })).status).toBe(404) // Its own places, and a table of another team.
+  expect((await feed('', { key: OTHER })).status).toBe(404) // not 429
   const waiting = feeds[0]?.next()
   expect(await openFeeds()).toBe(2)
-  await feeds[0]?.cancel() // While it waits for an event.
+  await feeds[0]?.cancel() // while it waits for an event
   expect(await waiting).toBe(null)
   expect(await openFeeds()).toBe(1)
-  expect((await feed('?since=9')).status).toBe(400) // It leaves its place.
+  expect((await feed('?since=9')).status).toBe(400) // It frees its place.
   const more = reader(await feed())
   expect(await more.next()).toContain('id: 1')
   expect((await feed()).status).toBe(429)

@@ -65,7 +65,7 @@ test('each finding has its line', async () => {
   expect(linesOf(body)).toEqual([{ finding }, { finding }, { finding }, report])
 })
 
-/** Resolves when the time between two lines has passed once, in virtual time. */
+/** Resolves when the interval between two lines has passed once, in virtual time. */
 async function endOfVerify(): Promise<void> {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
@@ -131,7 +131,7 @@ test('a verify whose reader goes away is ended', async () => {
   const { body } = await contract.handle(request)
   if (body === null || typeof body === 'string' || body instanceof Uint8Array) throw new Error()
   const lines = body[Symbol.asyncIterator]()
-  expect(await lines.next()).toMatchObject({ done: false }) // A sign of life.
+  expect(await lines.next()).toMatchObject({ done: false }) // a sign of life
   await lines.return?.()
 
   expect(ended).toBe(true)

@@ -1,5 +1,5 @@
-// Goal: failures that HTTP alone cannot bring about are answered as the contract says.
-// Method: a store that fails as it is told, under the whole contract.
+// Goal: failures that HTTP alone cannot cause are answered as the contract says.
+// Method: the whole contract over a store that fails on command.
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createContract } from '../../../src/contract/contract.js'
@@ -13,7 +13,7 @@ import { anyCodePoint } from '../../support/code-points.js'
 import { runOptions } from '../../support/fast-check-options.js'
 import { allowAnyAnswer } from '../../support/undescribed-answers.js'
 
-/** Over a store that fails with any code, also with one that the operation never meets. */
+/** Over a store that fails with any code, even one that the operation never has. */
 function contractOver(failure: unknown, failures: unknown[] = []) {
   allowAnyAnswer()
   const team = {
@@ -184,7 +184,7 @@ test('what the store finds wrong with a request is said of its body, the rest of
 describe('a store that fails says whether something was changed', () => {
   type Step = PortStep['operation']
 
-  /** A store with a table, the next steps of which fail for want of room. */
+  /** A store with a table, whose next steps fail for lack of space. */
   async function openFull(steps: readonly Step[]) {
     const world = new SimWorld(
       {
@@ -217,7 +217,7 @@ describe('a store that fails says whether something was changed', () => {
   const UNCHANGED = [507, 'The store is full: nothing was changed; try again']
 
   test('a read', async () => {
-    allowAnyAnswer() // No disk is too full to be read; this one says so.
+    allowAnyAnswer() // A full disk can always be read; this one refuses.
     const { told, rows } = await openFull(['read', 'iterate', 'get'])
     expect(await told('GET', rows)).toEqual(UNCHANGED)
     expect(await told('GET', '/tables')).toEqual(UNCHANGED)

@@ -1,5 +1,5 @@
-// Goal: what the contract says of uploads and files where a default server cannot be brought to it: time,
-// known apps, limits, base URLs, data that went bad.
+// Goal: rules of the contract for uploads and files that a default server does not show: time, known apps, limits, base
+// URLs, damaged data.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { matchOpenRoute } from '../../../src/contract/http/router.js'
 import {
@@ -31,7 +31,7 @@ async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
 
-/** A contract over a store in memory, whose time stands still unless it is moved. */
+/** A contract over a store in memory, whose clock stands still until it is moved. */
 async function open(
   options: Partial<ContractOptions> = {},
   storeOptions: StoreOptions = {},
@@ -68,7 +68,7 @@ async function open(
     return { status: answer.status, headers: answer.headers, json: JSON.parse(text) }
   }
 
-  /** The first step; gives the target of the PUT. */
+  /** The first step. @returns the target of the PUT */
   async function createUpload(
     about: object = {},
   ): Promise<Readonly<{ id: string; target: string }>> {

@@ -160,7 +160,7 @@ describe('the size', () => {
 })
 
 describe('the memory of a body', () => {
-  /** A body that gives its pieces when it is told to. */
+  /** A body that delivers its pieces on command. */
   function heldBody() {
     const waiting: ((piece: Uint8Array | undefined) => void)[] = []
     const body = (async function* () {
@@ -201,7 +201,7 @@ describe('the memory of a body', () => {
     const reading = withBody(post(ANNOUNCED, body), ALL, limits, async () => 1)
     const charged: number[] = []
     const probe = limits.budget.open('team', () => {})
-    /** Half of the common part is the team's. */
+    /** Half of the common part is for the team. */
     const held = () => {
       let least = 0
       for (let most = 1_000_000; least < most; ) {

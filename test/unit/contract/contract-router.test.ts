@@ -112,7 +112,7 @@ test('IDs of any text come through percent-encoding as they were', () => {
   )
 })
 
-/** The text of a path segment, as it is or percent-encoded. */
+/** The text of a path segment, raw or percent-encoded. */
 const pathCharacter = fc.oneof(
   fc.stringMatching(/^[A-Za-z0-9._~!$&'()*+,;=:@-]$/),
   anyCodePoint.map(encodeURIComponent),

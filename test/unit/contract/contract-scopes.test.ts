@@ -1,5 +1,5 @@
-// Goal: a key does what its scopes and its tables allow, on every route, and nothing else.
-// Method: the table below states for each route what it demands; it is written by hand, not derived from the routes.
+// Goal: a key may do what its scopes and its tables allow, on every route, and nothing else.
+// Method: the table below states the requirements of each route. It is written by hand, not derived from the routes.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { ROUTES } from '../../../src/contract/routes.js'
 import type { KeyRights } from '../../../src/engine/types/key-types.js'
@@ -12,7 +12,10 @@ const TABLE_MISSING = '00000000-0000-4000-8000-000000000000'
 
 type Rule = Readonly<{ scopes: readonly KeyScope[]; also?: KeyScope; limited: boolean }>
 
-/** By route: the scopes of which one is needed, another that is needed beside it, and whether a key that is limited to tables may use it. */
+/**
+ * By route: the scopes of which one is required, another one that is also required, and whether a key limited to tables
+ * may use the route.
+ */
 const RULES: Readonly<Record<string, Rule>> = {
   'GET /tables': { scopes: ['read'], limited: true },
   'POST /tables': { scopes: ['write'], limited: false },
@@ -411,7 +414,7 @@ test('a key that is limited to tables leaves as much room for jobs as it takes',
   const headers: [string, string][] = [['x-glide-asynchronous', 'true']]
   expect((await send('limited', `PUT /tables/${tableId}`, { body, headers })).status).toBe(200)
   const [{ note } = { note: '' }] = await team.jobs()
-  // Beside a job that holds the place of those that run, they wait.
+  // All others wait while this job holds the place of running jobs.
   const held = await team.startJob({ import: { fromUrl: 'http://source.test/' } })
   const overwrite = { tableId, rows: [] }
   await Promise.all(Array.from({ length: 50 }, () => team.startJob({ overwrite, note })))

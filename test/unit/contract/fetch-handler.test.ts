@@ -1,4 +1,4 @@
-// What fetchHandler does beyond the contract: mounting, streams, and arguments.
+// Behaviour of fetchHandler beyond the contract: mounting, streams, and arguments.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
   type FetchHandler,

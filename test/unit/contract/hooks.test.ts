@@ -1,4 +1,4 @@
-// Goal: the hooks of the host see the requests that they are for, decide on them, and cannot break anything else.
+// Goal: the host's hooks see the requests that concern them, decide on them, and cannot break anything else.
 import { runInNewContext } from 'node:vm'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createTell } from '../../../src/base/hooks.js'

@@ -1,4 +1,4 @@
-// Goal: the validator that compares answers with the OpenAPI document finds what is wrong, and skips nothing.
+// Goal: the validator that compares answers with the OpenAPI document finds every violation, and skips nothing.
 import { expect, test } from 'vitest'
 import { problemsOf, type Schema, unknownKeywords } from '../../support/json-schema.js'
 

@@ -1,5 +1,5 @@
-// Goal: each limit of a key refuses or delays what exceeds it, with the answer that is documented, and a client of
-// another team beside it does not notice.
+// Goal: each limit of a key refuses or delays what exceeds it, with the documented answer, and a client of another team
+// is not affected.
 import { expect, onTestFinished, test, vi } from 'vitest'
 import {
   type ContractOptions,
@@ -36,7 +36,7 @@ async function open(options: Partial<ContractOptions>, storeOptions: StoreOption
   return { store, send }
 }
 
-/** A body that ends when it is told to. */
+/** A body that ends on command. */
 function openBody(bytes = 1) {
   let end = () => {}
   const ended = new Promise<void>((resolve) => {
@@ -98,7 +98,7 @@ test('a request that waits longer than waitMsMax is 503 with Retry-After, and ch
 })
 
 test('more requests a second than requestsPerSecondPerKeyMax are 429 with Retry-After', async () => {
-  vi.useFakeTimers({ toFake: ['performance'] }) // It is the same second, however long they take.
+  vi.useFakeTimers({ toFake: ['performance'] }) // All requests fall into the same second.
   onTestFinished(() => void vi.useRealTimers())
   const { send } = await open({ requestsPerSecondPerKeyMax: 2 })
   const list = (key: string | undefined) => send(key, 'GET /tables', bodyOf(''))
@@ -170,7 +170,7 @@ test('answers beyond answerBytesPerKeyMax wait; those of another key of the team
   }
   const read = (key: string | undefined, team = 'first') =>
     send(key, `GET ${paths.get(team)}`, bodyOf(''))
-  const held = [await read(FIRST), await read(FIRST)] // Nobody takes them; the second has the reserve.
+  const held = [await read(FIRST), await read(FIRST)] // Nobody reads them; the second has the reserve.
 
   const [third, ofAnother, beside] = await Promise.all([
     read(FIRST),

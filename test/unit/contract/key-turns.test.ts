@@ -1,4 +1,4 @@
-// Goal: the rules in the head of src/contract/memory/key-turns.ts hold, and a bucket of tokens fills as it must. Time is
+// Goal: the rules at the head of src/contract/memory/key-turns.ts hold, and a token bucket fills correctly. Time is
 // virtual.
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -18,7 +18,7 @@ const settled = () => vi.advanceTimersByTimeAsync(0)
 const turnsOf = (atOnceMax: number, waitMsMax = 30_000) =>
   new KeyTurns({ atOnceMax, waitMsMax, name: 'requests in flight (anOption)' })
 
-/** Work of a key that goes on until it is ended. */
+/** Work of a key that continues until it is ended. */
 function begin(turns: KeyTurns, key: string, team = key) {
   let state: 'waiting' | 'running' | 'ended' | string = 'waiting'
   let end = () => {}

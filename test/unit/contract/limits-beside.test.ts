@@ -1,7 +1,7 @@
-// Goal: a team that exceeds a limit of what a request or the data of a team may be is refused, or gets less, as
-// LIMITS.md says; and a client of another team beside it is served as always. (Limits with tests of their own: of keys in
-// key-limits, of what teams keep in store/team-limits, of files in store/upload-limits, of memory in
-// adapters/node-budgets, of connections in adapters/connections, of unknown keys in adapters/refused-keys.)
+// Goal: a team that exceeds a limit on requests or on its data is refused, or gets less, as LIMITS.md says, and a
+// client of another team is served as always. (Limits tested elsewhere: of keys in key-limits, of a team's data in
+// store/team-limits, of files in store/upload-limits, of memory in adapters/node-budgets, of connections in
+// adapters/connections, of unknown keys in adapters/refused-keys.)
 import { expect, onTestFinished, test } from 'vitest'
 import {
   type ContractOptions,
@@ -52,12 +52,12 @@ const textOf = (chars: number) => 'x'.repeat(chars)
 
 type Request = readonly [line: string, body: unknown]
 
-/** What exceeds a limit by little, and what is just within it. */
+/** Requests that slightly exceed a limit, and requests just within it. */
 const REFUSED: readonly Readonly<{
   limit: string
   options?: Partial<ContractOptions>
   storeOptions?: StoreOptions
-  /** Sent by both teams before. */
+  /** Both teams send this first. */
   before?: readonly Request[]
   beyond: Request
   within: Request
@@ -227,5 +227,5 @@ test('jobsInFlightMax: jobs of a team beyond its half wait, beyond 100 are 429; 
   letGo()
   const ends = await Promise.all(jobs.map((job) => job.wait(60_000)))
   expect(new Set(ends.map(({ status }) => status))).toEqual(new Set(['succeeded']))
-  expect(warnings).toEqual([]) // As Node gives one for a signal with more than 10 listeners.
+  expect(warnings).toEqual([]) // Node warns of a signal with more than 10 listeners.
 })

@@ -1,4 +1,4 @@
-// Goal: the rules in the head of src/contract/memory/memory-budget.ts hold, whatever clients do. Time is virtual.
+// Goal: the rules at the head of src/contract/memory/memory-budget.ts hold, whatever clients do. Time is virtual.
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { MemoryBudget, type Room } from '../../../src/contract/memory/memory-budget.js'
@@ -14,14 +14,14 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** A budget of the default sizes: 48 MiB in common, 24 of them for one team, and a reserve of 16. */
+/** A budget of the default sizes: 48 MiB in common, of which one team may have 24, and a reserve of 16. */
 function defaultBudget(): MemoryBudget {
   return new MemoryBudget({ bytesMax: 64 * MIB, holderBytesMax: 16 * MIB })
 }
 
 type Held = Room & { state: () => 'held' | 'waiting' | 'refused' | 'lost' }
 
-/** A reservation of a client whose body comes, of a number of bytes. */
+/** A reservation for a number of bytes, by a client whose body is arriving. */
 function hold(budget: MemoryBudget, team: string, bytes: number): Held {
   let state: ReturnType<Held['state']> = 'held'
   const room = budget.open(team, () => {
@@ -83,7 +83,7 @@ describe('one team', () => {
 
 describe('whoever waits', () => {
   test('is first in line if its team holds least, then if its body is small, then by its time', async () => {
-    const budget = new MemoryBudget({ bytesMax: 16 * MIB, holderBytesMax: 16 * MIB }) // Only a reserve.
+    const budget = new MemoryBudget({ bytesMax: 16 * MIB, holderBytesMax: 16 * MIB }) // only a reserve
     const first = hold(budget, 'a', MIB)
     const order: string[] = []
     const inOrder = async (name: string, team: string, bytes: number) => {
@@ -124,7 +124,7 @@ describe('whoever waits', () => {
     const budget = new MemoryBudget({ bytesMax: 2 * MIB, holderBytesMax: MIB }, 'tests (anOption)')
     const rooms = [0.25, 0.25, 0.5].map((size) => hold(budget, 'a', size * MIB))
     for (const room of rooms) room.setMoving(false) // The store works on them.
-    void rooms[0]?.resize(MIB) // Has the reserve now.
+    void rooms[0]?.resize(MIB) // It has the reserve now.
     const waiting = budget.open('a', () => {})
     const refused = expect(waiting.resize(0.75 * MIB)).rejects.toMatchObject({
       code: 'STORAGE_UNAVAILABLE',
@@ -153,7 +153,7 @@ describe('whoever waits', () => {
 })
 
 describe('a slow client', () => {
-  /** Two teams that hold all of the common part, and a third that has the reserve. */
+  /** Two teams that hold the whole common part, and a third that has the reserve. */
   function fullBudget(): { budget: MemoryBudget; common: Held[]; reserve: Held } {
     const budget = defaultBudget()
     const sizes = [16, 8]

@@ -1,4 +1,4 @@
-// Goal: metrics say what was answered, in a form that Prometheus reads, and show no text of a client.
+// Goal: metrics count the answers, in a form that Prometheus reads, and contain no text of a client.
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { ContractOptions } from '../../../src/index.js'
 import { createContract, openMemory } from '../../../src/index.js'
@@ -18,7 +18,7 @@ async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
 }
 
 async function open(options: Partial<ContractOptions> = {}) {
-  // A garbage collection that ends between two reads changes what they show.
+  // A garbage collection that ends between two reads would change the metrics.
   const store = await openMemory({
     maintenance: { garbageCollectionIntervalMs: 0, fileCollectionIntervalMs: 0 },
   })
@@ -61,7 +61,7 @@ type Family = {
   samples: { name: string; labels: Record<string, string>; value: number }[]
 }
 
-/** Parses the text format of Prometheus, version 0.0.4, strictly: each family has HELP, then TYPE, then its samples. */
+/** Strictly parses Prometheus' text format, version 0.0.4: each family has HELP, then TYPE, then its samples. */
 function familiesOf(text: string): Family[] {
   const families: Family[] = []
   let described: RegExpExecArray | null = null
@@ -262,7 +262,7 @@ test('what the store did is shown, and moves with it', async () => {
   }
 })
 
-/** A registry with the interface of prom-client's: it renders what its metrics give. */
+/** A registry with prom-client's interface, which renders the values of its metrics. */
 class Registry implements MetricsRegistry {
   readonly #metrics = new Map<string, RegisteredMetric>()
 
@@ -387,7 +387,7 @@ test('GET /admin/day has a sample of five minutes for each time with requests, a
   expect(samples[0]?.commits).toBeGreaterThan(0)
   expect(samples[0]?.slowSeconds).toBeGreaterThanOrEqual(samples[0]?.medianSeconds ?? 1e9)
   expect(samples[0]).not.toHaveProperty('memoryBytes')
-  expect(await read()).toEqual({ seconds, samples }) // Looks are not counted.
+  expect(await read()).toEqual({ seconds, samples }) // Reads are not counted.
 
   for (let minutes = 65; minutes < 65 + 30 * 60; minutes += 5) {
     after(minutes)

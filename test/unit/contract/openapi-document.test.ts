@@ -1,4 +1,4 @@
-// Goal: the OpenAPI document is sound in itself, and agrees with the routes and with CONTRACT.md.
+// Goal: the OpenAPI document is consistent, and agrees with the routes and with CONTRACT.md.
 import { describe, expect, test } from 'vitest'
 import { KEY_COLUMNS_MAX, NAME_CHARS_MAX } from '../../../src/base/limits.js'
 import { createContract } from '../../../src/contract/contract.js'

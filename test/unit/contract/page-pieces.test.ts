@@ -1,5 +1,5 @@
-// Goal: a page that is read in pieces is the page, byte for byte, however small the pieces are and whatever became of
-// its rows; and no more is held for one than was allowed.
+// Goal: a page read in pieces equals the page byte for byte, however small the pieces are and whatever happens to its
+// rows, and no page holds more memory than allowed.
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { fromUtf8 } from '../../../src/base/bytes.js'
@@ -25,7 +25,7 @@ async function createTable(rows: unknown[], options: StoreOptions = {}) {
 
 const PLENTY = Number.MAX_SAFE_INTEGER
 
-/** All pieces from one on, which are asked for with what they need, if that is more. */
+/** All pieces from one on. Each is requested with the memory that it needs, if that is more. */
 async function piecesOf(page: OpenPage, bytes: number, memoryBytes = PLENTY) {
   const texts: string[] = []
   const starts: (PieceStart | undefined)[] = []
@@ -185,7 +185,7 @@ describe('memory', () => {
     const all = 200 * t.length
     expect(reserved.at(-1)).toBeGreaterThan(all)
     expect(reserved.at(-1)).toBeLessThan(1.2 * all)
-    // Each batch of them was announced: what is held grows only to what was asked for before.
+    // Each batch was announced: the memory held grows only to the amount requested before.
     const growths = reserved.filter(
       (bytes, at) => at % 2 === 1 && bytes > (reserved[at - 1] ?? 0) + 50_000,
     )

@@ -1,4 +1,4 @@
-// Goal: probes answer without a key, from memory, and readiness follows what the store can do.
+// Goal: probes answer without a key, from memory, and readiness reflects what the store can do.
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { ContractOptions, Store } from '../../../src/index.js'
 import { createContract, openMemory, openStore } from '../../../src/index.js'
@@ -44,7 +44,7 @@ test.each(['/healthz', '/readyz', '/healthz/', '/readyz/'])('%s needs no key', a
 })
 
 test('a probe that is switched off is an unknown path, which needs a key first', async () => {
-  allowAnyAnswer() // The document is that of a server that has them.
+  allowAnyAnswer() // The document describes a server that has them.
   const send = sender(await memory(), { probes: false })
 
   for (const path of ['/healthz', '/readyz']) {

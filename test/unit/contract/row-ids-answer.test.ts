@@ -1,4 +1,4 @@
-// An operation on a stash answers with the IDs of all its rows, which may be millions.
+// An operation on a stash answers with the IDs of all its rows, perhaps millions.
 import { createServer, get, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -7,10 +7,10 @@ import type { Bytes } from '../../../src/base/bytes.js'
 import { renderRowIds } from '../../../src/contract/answers/render.js'
 import { type RowIdRun, rowIdsOf } from '../../../src/engine/ids/row-ids.js'
 
-/** About what the contract puts into one piece. */
+/** The approximate size of one piece of the contract. */
 const PIECE_BYTES_MAX = 64 * 1024
 
-/** The buffers of a socket on both sides, and of streams. */
+/** The buffers of streams, and of a socket on both sides. */
 const ON_THE_WAY_BYTES_MAX = 16 * 1024 * 1024
 
 function runsOf(chunks: number, rows: number): RowIdRun[] {
@@ -22,7 +22,7 @@ function runsOf(chunks: number, rows: number): RowIdRun[] {
   }))
 }
 
-/** Serves one answer; tells how much of it was made. */
+/** Serves one answer, and counts the bytes made of it. */
 async function serve(runs: readonly RowIdRun[]) {
   const made = { bytes: 0, isEnded: false, largest: 0 }
   async function* counted(body: AsyncIterable<Bytes>): AsyncGenerator<Bytes> {
@@ -53,7 +53,7 @@ async function serve(runs: readonly RowIdRun[]) {
   return { made, response }
 }
 
-/** Waits until nothing more is made for some turns of the event loop. */
+/** Waits until nothing has been made for some turns of the event loop. */
 async function settled(made: { bytes: number }): Promise<number> {
   for (let before = -1, calm = 0; calm < 20; ) {
     await new Promise((resolve) => setTimeout(resolve, 10))

@@ -1,4 +1,4 @@
-// The list of tables: its memory is charged before names are read, and its JSON is made in pieces.
+// The list of tables: its memory is reserved before names are read, and its JSON is made in pieces.
 import { expect, test } from 'vitest'
 import type { Call } from '../../../src/contract/calls/call.js'
 import type { ContractResponse } from '../../../src/contract/http/message.js'
@@ -6,7 +6,7 @@ import { listTables } from '../../../src/contract/operations/table-list.js'
 import type { TableNamesOptions } from '../../../src/engine/types/life-types.js'
 import type { TableEntry } from '../../../src/index.js'
 
-/** A list whose names take so much memory, and what was done in order. */
+/** A list whose names take this much memory, and a log of the steps. */
 function listing(tables: readonly TableEntry[], bytes: number, resize = async () => undefined) {
   const steps: string[] = []
   const room = {

@@ -1,4 +1,4 @@
-// Two teams with a key each, and bodies of requests, for tests of what one team may do beside another.
+// Two teams with a key each, and bodies of requests, for tests of how one team affects another.
 
 export const KEYS = [
   { key: 'a-key-of-the-first-team', teamId: 'first' },

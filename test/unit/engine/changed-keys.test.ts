@@ -1,5 +1,5 @@
-// The key of a table in a change that links many rows and lays others: no operation makes one today that gives keys to
-// both, so no test of a whole store can meet it.
+// A table's key in a change that both links many rows and lays row records. No operation makes such a change with keys
+// in both, so no test of a whole store can reach it.
 import { expect, test } from 'vitest'
 import { SliceTurns } from '../../../src/base/time-slices.js'
 import { ExtentEntries } from '../../../src/engine/caches/extents.js'
@@ -22,7 +22,7 @@ const TABLE = new Uint8Array(16)
 const SCHEMA = { columns: [{ id: 'a', type: { kind: 'string' } }] } as const
 const NONCE = new Uint8Array(8)
 
-/** A table of the rows `x`, `y` and `z` of a segment, and one with a row record. */
+/** A table with the rows `x`, `y` and `z` in a segment, and one in a row record. */
 async function startWith(text: string) {
   const objects = memoryObjects()
   const built = await buildSegment(OBJECT, ['"a":"x"', '"a":"y"', '"a":"z"'], [newSummary('a')])

@@ -8,7 +8,7 @@ import {
 
 const random = openSystemRandom()
 
-/** The pauses between tries, in milliseconds; they take no time. */
+/** The pauses between attempts, in milliseconds. They take no time. */
 let pauses: number[] = []
 
 beforeEach(() => {
@@ -23,7 +23,7 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-/** A try that is refused so often before it is accepted. */
+/** An attempt that is refused this often before it is accepted. */
 function acceptedAfter(refusals: number): { attempt: () => Promise<number | typeof REFUSED> } {
   let tries = 0
   return { attempt: async () => (tries++ < refusals ? REFUSED : tries) }

@@ -1,4 +1,4 @@
-// A store whose segments are compressed is the same store, in fewer bytes.
+// A store with compressed segments behaves the same, in fewer bytes.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,9 +25,9 @@ import { segmentCacheOf } from '../../support/segment-cache.js'
 
 type Opened = Readonly<{
   store: Store
-  /** Codec bytes of the first frames of all segments, and their bytes together. */
+  /** Codec bytes of the first frames of all segments, and the segments' total bytes. */
   segments(): Promise<Readonly<{ codecs: readonly number[]; bytes: number }>>
-  /** Ranges that were read, since the last call. */
+  /** Ranges read since the last call. */
   reads(): number
 }>
 
@@ -207,7 +207,7 @@ describe('the options compression and recompression', () => {
 
 const OBJECT = '00112233445566770000000000000001'
 
-/** A segment of these rows, alone among its objects. */
+/** A segment of these rows, the only one in its object. */
 async function putSegment(texts: readonly string[], compression: 'none' | 'deflate' | 'zstd') {
   const objects = memoryObjects()
   const { bytes, footerBytes } = await buildSegment(OBJECT, texts, [], [], compression)
@@ -264,7 +264,7 @@ test('who reads much that was compressed lets other work of the process run in b
     }
   })
 
-  // Some 12.8 MB of texts, about a megabyte in each turn.
+  // About 12.8 MB of texts, about one megabyte per turn.
   expect(walked).toBeGreaterThan(8)
   expect(verified).toBeGreaterThan(8)
 })

@@ -1,5 +1,5 @@
-// Goal: below freeDiskBytesMin everything that needs space is refused and has changed nothing; reads and deletions go
-// on; and writes do again once there is room. Time is virtual.
+// Goal: below freeDiskBytesMin every operation that needs space is refused without a change; reads and deletions
+// continue; writes continue once there is space. Time is virtual.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,11 +1,11 @@
-// A reader of Content-Disposition for tests, written from the grammars of RFC 6266 and RFC 8187 and from
-// nothing of ours. It takes no header that breaks them.
+// A parser of Content-Disposition for tests, based only on the grammars of RFC 6266 and RFC 8187. It rejects every
+// header that breaks them.
 
 export type Disposition = Readonly<{
   type: string
   /** The name shown by clients that know `filename*`. */
   fileName: string
-  /** The name shown by all others. */
+  /** The name shown by other clients. */
   fallback: string | undefined
 }>
 

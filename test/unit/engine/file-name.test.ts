@@ -1,6 +1,6 @@
-// Goal: a file name is a label: whatever it is, it reaches no folder, breaks no header and comes back.
-// Method: thousands of nasty names, by classes; each is stored in a directory, whose tree is compared, and
-// served, and its header is read back by a parser of its own.
+// Goal: a file name is a label: whatever it is, it reaches no folder, breaks no header, and is returned unchanged.
+// Method: thousands of hostile names, by class. Each is stored in a directory, whose tree is compared, and served, and
+// a separate parser reads its header.
 import { createHash } from 'node:crypto'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { validateHeaderValue } from 'node:http'
@@ -23,7 +23,7 @@ const NAMES = nastyNames()
 const SEPARATORS_AND_REFUSED = /[<>:"/\\|?*]/
 const UNSEEN =
   /[\p{Cc}\p{Surrogate}\u061c\u115f\u1160\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e00ff}]|\u00ad|\u034f|\u180b|\u180e|\ufe00|\ufe0d|\u{e0100}/u
-/** Joiners and selectors beside a letter of ASCII, a digit or a dot. */
+/** Joiners and selectors next to an ASCII letter, a digit or a dot. */
 const UNJOINED = /[A-Za-z.](?:\u200c|\u200d|\ufe0e|\ufe0f)|(?:\u200c|\u200d)[A-Za-z\d.]/u
 const DEVICE = /^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])\s*(\.|$)/i
 
@@ -153,7 +153,7 @@ describe('Content-Disposition', () => {
   })
 })
 
-/** Every file below a folder: its path, and a digest of what is in it. */
+/** Every file below a folder: its path, and a digest of its content. */
 async function treeOf(folder: string): Promise<ReadonlyMap<string, string>> {
   const tree = new Map<string, string>()
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
@@ -225,7 +225,7 @@ describe('in a directory', () => {
   })
 })
 
-/** Paths that are there, or whose folder is, given as they are. */
+/** Absolute paths that exist, or whose folder exists. */
 const TARGETS_OF = [
   'passwd',
   'a/escaped.txt',

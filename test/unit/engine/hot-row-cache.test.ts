@@ -1,4 +1,4 @@
-// Rows that are kept as they go out: which, for how long, and that no change is missed.
+// Cached rows in their output form: which, for how long, and that no change is missed.
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { HotRowCache } from '../../../src/engine/caches/hot-row-cache.js'
@@ -86,7 +86,7 @@ async function readThrice(table: Table, rowId: string): Promise<unknown> {
 type Case = Readonly<{
   name: string
   change: (table: Table, rowIds: readonly string[], store: Store) => Promise<unknown>
-  /** The first row after it, with its ID left out; null: it is gone. */
+  /** The first row afterwards, without its ID; null: it was deleted. */
   shown: string | null
   version?: number
 }>

@@ -1,4 +1,4 @@
-// The hashes of many keys in order: in steps that are short, also where all of them are one.
+// Sorting the hashes of many keys: in short steps, even if all hashes are equal.
 import { expect, test } from 'vitest'
 import { utf8 } from '../../../src/base/bytes.js'
 import { sha256Now } from '../../../src/base/platform.js'

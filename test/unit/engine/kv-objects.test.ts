@@ -1,5 +1,5 @@
-// Goal: what a put or a delete that was cut off leaves is deleted after the next opening.
-// Method: the commits of one end after some; then another ObjectStore is opened on the same database.
+// Goal: the leftovers of an interrupted put or delete are deleted after the next opening.
+// Method: commits fail after a number of them. Then another ObjectStore is opened on the same database.
 import { MemoryLevel } from 'memory-level'
 import { expect, test } from 'vitest'
 import { kvObjects } from '../../../src/engine/kv-objects.js'
@@ -11,7 +11,7 @@ const SECOND = '0123456789abcdef0000000000000002'
 const THREE_PIECES = new Uint8Array(3 * 65_536).fill(7)
 const EVERY_KEY = { start: new Uint8Array(0), limit: Uint8Array.of(0xff), count: 100 }
 
-/** A KvStore that takes a number of commits and garbage collections, and then no more. */
+/** A KvStore that accepts a number of commits and garbage collections, and then no more. */
 function failingAfter(kv: KvStore, changes: number): KvStore {
   let left = changes
   const check = () => {
@@ -49,7 +49,7 @@ test.each([0, 1, 2, 3, 4])('a put that is cut off after %i commits leaves no obj
   expect(await objects.get(FIRST)).toBeNull()
   await objects.put(SECOND, Uint8Array.of(1))
 
-  expect(await recordCount(kv)).toBe(2) // The head and the only piece of the second.
+  expect(await recordCount(kv)).toBe(2) // the head and the only piece of the second
   await kv.close()
 })
 

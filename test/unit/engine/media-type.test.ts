@@ -1,5 +1,5 @@
-// Goal: what is no media type is refused, and what a browser could run is never shown in it.
-// Method: a table of what clients and attackers send: refused, or served as what and how.
+// Goal: an invalid media type is refused, and content that a browser could run is never shown.
+// Method: a table of types that clients and attackers send, each refused, or with the type and disposition served.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { serveAs } from '../../../src/contract/files/serve-file.js'
@@ -9,7 +9,7 @@ import { runOptions } from '../../support/fast-check-options.js'
 
 type Served = 'refused' | `${'inline' | 'attachment'} ${string}`
 
-/** As what a file of this type is served, or that it is refused. */
+/** How a file of this type is served, or that it is refused. */
 function servedFor(given: string): Served {
   const mediaType = parseMediaType(given)
   if (mediaType === undefined) return 'refused'

@@ -1,4 +1,4 @@
-// File names that somebody might send to get out of a folder, into a header, or past the eye of a reader.
+// File names that an attacker might send to leave a folder, break a header, or deceive a reader.
 
 const TRAVERSALS = [
   '../',
@@ -230,7 +230,7 @@ const LONG = [
   '\u{1d15e}'.repeat(120),
 ]
 
-/** All of them, each once. */
+/** All names, without duplicates. */
 export function nastyNames(): readonly string[] {
   const names = new Set([...HEADERS, ...UNICODE, ...ODD, ...LONG])
   for (const traversal of TRAVERSALS) {
@@ -249,7 +249,7 @@ export function nastyNames(): readonly string[] {
       names.add(text.replaceAll('#', mark))
     }
   }
-  // Every character up to U+00FF, and one of each later block, at the beginning, inside and at the end.
+  // Every character up to U+00FF, and one of each later block, at the beginning, in the middle and at the end.
   for (let code = 0; code < 0x100; code++) addAround(names, String.fromCodePoint(code))
   for (let code = 0x100; code < 0x11_0000; code += code < 0x3000 ? 0x40 : 0x2001) {
     addAround(names, String.fromCodePoint(code))

@@ -1,5 +1,5 @@
-// Point reads of tables that are as they were when they were last read: what they ask the database for, and that
-// they miss nothing that was committed.
+// Point reads of tables that have not changed since their last read: their queries of the database, and that they miss
+// no commit.
 import fc from 'fast-check'
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -17,10 +17,10 @@ const RUNS = 25
 
 type Counted = Readonly<{ store: Store; reads: () => number }>
 
-/** Room for what is remembered of tables, and for few rows. */
+/** Room for the facts about tables, and for few rows. */
 const CACHE_BYTES = 256 * 1024
 
-/** A store that counts what it asks its database for. */
+/** A store that counts its queries of the database. */
 async function open(): Promise<Counted> {
   const database = new MemoryLevel<Uint8Array, Uint8Array>()
   let reads = 0
@@ -47,7 +47,7 @@ async function open(): Promise<Counted> {
   return { store, reads: () => reads }
 }
 
-/** A table of `SEGMENTS` segments; `n` of each row is its place. */
+/** A table of `SEGMENTS` segments. The `n` of each row is its index. */
 async function fill(store: Store, team: string): Promise<{ table: Table; ids: string[] }> {
   const stash = store.team(team).stash('s')
   for (let serial = 0; serial < SEGMENTS; serial++) {
@@ -70,7 +70,7 @@ describe('a table that was imported', () => {
     for (const [n, id] of ids.entries()) {
       expect(await table.getJson(id)).toEqual({ json: `{"$rowID":"${id}","n":${n}}`, version: 1 })
     }
-    // The page of its extents is asked for once.
+    // The page of its extents is read once.
     expect(reads() - before).toBeLessThanOrEqual(1)
   })
 
@@ -109,7 +109,7 @@ describe('a table that was imported', () => {
     await table.deleteRow(second)
     await store.maintain()
     for (let time = 0; time < 3; time++) {
-      await table.page() // Finds that there are no row records any more.
+      await table.page() // It finds that there are no row records left.
       expect(await table.getJson(first)).toEqual({
         json: `{"$rowID":"${first}","n":-1}`,
         version: 2,

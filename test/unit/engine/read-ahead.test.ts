@@ -1,5 +1,5 @@
-// Goal: from a store where a request is dear, walks and point reads return what is stored, whatever the rows are like and
-// however long each read takes; and memory, and reads at the same time, stay within their limits.
+// Goal: from a store with expensive requests, walks and point reads return what is stored, whatever the rows are like
+// and however long each read takes. Memory and concurrent reads stay within their limits.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Bytes } from '../../../src/base/bytes.js'
@@ -21,9 +21,9 @@ import { segmentCacheOf } from '../../support/segment-cache.js'
 
 const KIB = 1_024
 const COLUMNS = [newSummary('a')]
-const READS_MAX = 32 // 16 reads, of which each may be two requests.
+const READS_MAX = 32 // 16 reads, each of which may be two requests
 
-/** Segments on another machine: reads take random turns, and go to the memory that is given. */
+/** Segments on another machine: reads take a random number of turns, and fill the given memory. */
 class FarObjects {
   readonly store: ObjectStore
   readonly contents = new Map<ObjectId, Bytes>()
@@ -66,7 +66,7 @@ class FarObjects {
   }
 }
 
-/** Rows whose lengths change on the way, so that estimates of their places are wrong. */
+/** Rows whose lengths change, so that estimates of their places are wrong. */
 function textsOf(random: Seeded, count: number): string[] {
   const first = 1 + random.below(200)
   const last = 1 + random.below(200)

@@ -1,4 +1,4 @@
-// Goal: a person who prints the row IDs of an operation sees how many there are and the first, and never all of them.
+// Goal: printing the row IDs of an operation shows their number and the first ones, never all.
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { rowIdsOf } from '../../../src/engine/ids/row-ids.js'

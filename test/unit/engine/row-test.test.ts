@@ -1,4 +1,4 @@
-// What conditions look cells up in, compared with plain loops: texts in a text, values in an order, escapes.
+// The look-ups of conditions, compared with plain loops: texts in a text, values in an order, escapes.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { concatBytes, utf8 } from '../../../src/base/bytes.js'
@@ -123,11 +123,11 @@ test('a duration is compared as the form that it has', () => {
 
 test('what is searched for in frames is short', () => {
   const [needle] = needlesOf(cell(equal(`${'a'.repeat(10_000)}z`))) ?? []
-  expect(needle?.bytes.length).toBeLessThan(250) // Of longer ones the search of V8 is not linear.
+  expect(needle?.bytes.length).toBeLessThan(250) // With longer ones, V8's search is not linear.
   expect(needle?.bytes.at(-2)).toBe('z'.charCodeAt(0))
 })
 
-/** Texts with and without what is folded to others, as it is or escaped. */
+/** Texts with and without characters that folding changes, raw or escaped. */
 const folded = fc.string({
   unit: fc.constantFrom('a', 'B', 's', 'K', 'i', 'é', 'ſ', '\u212a', 'ß', 'ﬁ', '"', '\n'),
   maxLength: 8,

@@ -1,4 +1,4 @@
-// Schemas that were parsed: what stays in memory, and that a store with schemas of any size is read.
+// Parsed schemas: what stays in memory, and that a store with schemas of any size can be read.
 import { describe, expect, test } from 'vitest'
 import { SchemaCache } from '../../../src/engine/caches/schema-cache.js'
 import * as keys from '../../../src/format/keys.js'
@@ -23,7 +23,7 @@ describe('parsed schemas', () => {
   ])('%s stay in memory up to 16 MiB of it', async (_size, nameChars) => {
     const cache = new SchemaCache(16 * MIB)
     const count = Math.ceil((40 * MIB) / nameChars)
-    // The records stay with the test, as they do with a database that has memory for them.
+    // The test keeps the records, as a database with enough memory does.
     const records = Array.from({ length: count }, () => recordOf(nameChars))
     const get = (number: number) =>
       cache.get(new Uint8Array(16), number, () => records[number] ?? null)

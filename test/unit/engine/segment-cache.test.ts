@@ -1,4 +1,4 @@
-// The memory that point reads use, and leave behind.
+// The memory that point reads use and keep.
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Awaitable } from '../../../src/base/awaitable.js'
 import type { Bytes } from '../../../src/base/bytes.js'
@@ -28,7 +28,7 @@ async function put(compression: 'none' | 'zstd'): Promise<void> {
   reads = []
 }
 
-/** Objects that put what they read into the memory they are given, as a disk does. */
+/** Objects that read into the given memory, as a disk does. */
 function objects(deliver: (read: () => Bytes) => Awaitable<Bytes>): ObjectStore {
   return {
     ...memoryObjects(),

@@ -1,7 +1,7 @@
-// Goal: a store whose rows this runtime cannot decompress is refused when it is opened, and no other one is.
+// Goal: exactly the stores whose rows this runtime cannot decompress are refused when they are opened.
 //
-// Method: whether there is zstd is a switch here. On a runtime without it another codec stands in for it, which writes
-// frames with its number.
+// Method: zstd is switched on and off here. On a runtime without it, another codec replaces it and writes frames with
+// its number.
 import { createReadStream } from 'node:fs'
 import { cp, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -60,13 +60,13 @@ const ROWS = Array.from({ length: 300 }, (_, n) => ({ n, text: `row ${n} `.repea
 type Ports = Readonly<{
   kv: KvStore
   objects: ObjectStore
-  /** Those that were not refused. */
+  /** Commits that were accepted. */
   commits: KvCommit[]
   /** Ranges of objects that were read. */
   reads: string[]
 }>
 
-/** Ports that stay open when a store on them is closed, and that tell what is done with them. */
+/** Ports that stay open when a store on them is closed, and that record their calls. */
 async function openPorts(): Promise<Ports> {
   const level = await openLevelKv(new MemoryLevel())
   const objects = memoryObjects()
@@ -103,7 +103,7 @@ function isOfCodecs(key: Uint8Array): boolean {
   return key[0] === CODECS_KEY[0]
 }
 
-/** A key-value store whose next read or commit of the codecs record is held, from `hold` on. */
+/** A key-value store that holds the next read or commit of the codecs record, from `hold` on. */
 function holding(kv: KvStore, step: 'read' | 'commit'): Held {
   let reach = (): void => undefined
   let release = (): void => undefined
@@ -159,7 +159,7 @@ async function forget({ kv }: Ports): Promise<void> {
   await kv.partition('').commit({ deletes: [CODECS_KEY] })
 }
 
-/** Opens a store on ports for a moment. */
+/** Runs an action on a store that is opened on ports. */
 async function within<T>(
   ports: Pick<Ports, 'kv' | 'objects'>,
   options: StoreOptions,
@@ -213,7 +213,7 @@ describe('a store with rows in zstd', () => {
     const ports = await openPorts()
     await within(ports, { compression: 'none' }, (store) => addTable(store))
     setZstd(true)
-    // The first row alone is a frame, which does not get smaller.
+    // The first row alone is a frame, and compression does not make it smaller.
     const rows = [{ n: 1 }, { n: 2, text: 'x'.repeat(300_000) }]
     await within(ports, { compression: 'zstd' }, (store) => addTable(store, rows))
     expect(await noted(ports)).toBe(ZSTD)

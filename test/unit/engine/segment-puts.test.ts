@@ -1,4 +1,4 @@
-// Which puts of small segments go together, and what is pending of them.
+// Which puts of small segments share an object, and which objects are pending.
 import { describe, expect, test } from 'vitest'
 import { BufferPool } from '../../../src/base/buffer-pool.js'
 import { openSystemRandom } from '../../../src/base/random.js'
@@ -10,7 +10,7 @@ import type { ObjectStore } from '../../../src/ports.js'
 
 type Put = Readonly<{ id: string; bytes: Bytes; end(failure?: StoreError): void }>
 
-/** Puts end when the test says so. */
+/** Puts that end on command. */
 function openPuts() {
   const memory = memoryObjects()
   const puts: Put[] = []

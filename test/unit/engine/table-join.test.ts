@@ -1,4 +1,4 @@
-// When the join of a merge keeps the index of its input, which is most of its memory.
+// When the join of a merge keeps the index of its input, which takes most of its memory.
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { freeLargeArray } from '../../../src/base/platform.js'
@@ -17,10 +17,10 @@ import { seeded } from '../../support/seeded.js'
 
 const NONCE = new Uint8Array(8)
 
-/** The input, not in the order of its keys. */
+/** The input, not in key order. */
 const INPUT = ['"k":"b","n":1', '"k":"a","n":1', '"k":"c","n":1']
 
-/** A table of one extent, and what is read of both sides. */
+/** A table of one extent, and a record of the reads of both sides. */
 function world(): { join: TableJoin; table: string[]; change: () => void; reads: string[] } {
   const table = ['"k":"a","n":1', '"k":"b","n":2', '"k":"d","n":1']
   const reads: string[] = []
@@ -83,7 +83,7 @@ describe('the index of the input', () => {
       return [...reads]
     }
 
-    expect(await settle()).toEqual(['input', 'input', 'table']) // Its first rows, which are in no order, then all.
+    expect(await settle()).toEqual(['input', 'input', 'table']) // the unordered first rows, then all
     expect(partners(join)).toEqual([1, 0, NO_PARTNER])
     expect(await settle()).toEqual([])
     change()
@@ -109,7 +109,7 @@ test('fingerprints are found in an index that grows and is full up to its end', 
   const known = new Map<string, number>()
   const words = new Uint32Array(FINGERPRINT.words)
   for (let row = 0; row < 5_000; row++) {
-    // Many of them belong to the last slots, so they go on in the first ones.
+    // Many of them belong to the last slots, and continue in the first ones.
     const first = random.once(2) ? 2 ** 32 - 1 - random.below(50) : random.below(2 ** 32)
     words.set([first, random.below(3), random.below(3), 0, row, 7])
     const name = words.subarray(0, 3).join()

@@ -1,4 +1,4 @@
-// The writers of tables, without what they write for.
+// The writers of tables, without the rest of a store.
 import { MemoryLevel } from 'memory-level'
 import { expect, test, vi } from 'vitest'
 import { openSystemRandom } from '../../../src/base/random.js'
@@ -42,7 +42,7 @@ async function openTables() {
     const key = tableHeadKey(new Uint8Array(16).fill(number))
     await partition.commit({ puts: [[key, encodeTableHead(head)]] })
   }
-  /** Changes a table, or only looks at it, and gives the version that it had before. */
+  /** Changes or only reads a table. @returns the version before */
   const change = (number: number, looks = false): Promise<number> => {
     const place = { team: { teamId: 't', partition }, table: new Uint8Array(16).fill(number) }
     return writers.change({ ...place, tableId: `table-${number}` }, (head) => {
@@ -63,7 +63,7 @@ test('of a table that is changed again and again the head is decoded once, until
     await change(number)
     decoded.push(decode.mock.calls.length)
   }
-  expect(decoded).toEqual([1, 1, 1, 2, 2, 3, 3]) // One writer rests, and no more than that.
+  expect(decoded).toEqual([1, 1, 1, 2, 2, 3, 3]) // Only one idle writer is kept.
 })
 
 test('a writer that rests does not take its own last head for that of somebody else', async () => {
@@ -129,7 +129,7 @@ test('a plan that takes several turns of promises has closed its view when its c
       await Promise.resolve()
       return { result: version, change: { next: generation, puts: [], operation: 'update' } }
     })
-  await change() // Reads the head from the database.
+  await change() // It reads the head from the database.
   snapshot.mockClear()
 
   expect([await change(), await change()]).toEqual([2, 3])

@@ -1,4 +1,4 @@
-// Long work in slices: when a pause is due, and that work in steps has one result however it is cut.
+// Long work in slices: when a pause is due, and that the result does not depend on the slices.
 import { describe, expect, test } from 'vitest'
 import { yieldToEventLoop } from '../../../src/base/platform.js'
 import { runAtOnce, SliceTurns, type Steps } from '../../../src/base/time-slices.js'

@@ -1,5 +1,5 @@
-// Chunk references: decoded one after the other, each means what was encoded, though chunks mostly have the columns of
-// the one before; and where others replace the segments, what it says of its rows stays, byte by byte.
+// Chunk references: each decodes to what was encoded, although most chunks have the columns of the previous one. When
+// other segments replace theirs, the bytes about their rows stay the same.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
@@ -78,11 +78,11 @@ test('a reference with other segments is that of a chunk that has them', () => {
   )
 })
 
-/** The column IDs of each list. The first two have as many columns. */
+/** The column IDs of each list. The first two have the same number of columns. */
 const LISTS = [['a', 'b'], ['a', 'c'], ['a'], []] as const
 const fewValues = fc.nat({ max: 1 })
 
-/** Chunks of few lists and few summaries, so that some are as the one before, and some nearly. */
+/** Chunks with few different lists and summaries, so that some equal the previous one, and some nearly do. */
 const alikeReference: fc.Arbitrary<ChunkReference> = fc
   .record({ of: fc.nat({ max: LISTS.length - 1 }), reference: anyReference })
   .chain(({ of, reference }) =>

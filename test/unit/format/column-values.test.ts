@@ -1,5 +1,5 @@
-// What a segment notes of its values: the same from the place where a scanner found a row as from the row's text, with
-// the least and the greatest number of a column.
+// What a segment records about its values: the same from the place where a scanner found a row and from the row's text,
+// with the least and greatest number of a column.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { toHex, utf8 } from '../../../src/base/bytes.js'
@@ -20,7 +20,7 @@ const wholeNumber = fc.oneof(
   fc.integer({ min: -2_000, max: 2_000 }).map(String),
   fc.array(DIGIT, { minLength: 13, maxLength: 17 }).map((digits) => `1${digits.join('')}`),
 )
-/** Of each two neighbours, a double is the same. */
+/** Each two neighbours are the same double. */
 const closeNumber = fc.integer({ min: 0, max: 9 }).map((last) => `900719925474099${last}`)
 const numberToken = fc
   .tuple(

@@ -1,4 +1,4 @@
-// Rows as CSV, from bytes: they are what is made of the same rows as texts.
+// Rows as CSV made from bytes equal those made from texts.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { fromUtf8, utf8 } from '../../../src/base/bytes.js'

@@ -1,4 +1,4 @@
-// Records whose checksum is right and whose content is not: each reader says DATA_CORRUPT, and why.
+// Records with a valid checksum and invalid content: each reader fails with DATA_CORRUPT and the reason.
 
 import { describe, expect, test } from 'vitest'
 import { type Bytes, concatBytes, utf8 } from '../../../src/base/bytes.js'
@@ -28,7 +28,7 @@ const OBJECT = '00112233445566770000000000000001'
 const NONCE = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8)
 const TABLE = utf8('table-key-16byte')
 
-/** The result of a reader; a failure other than that of a damaged record is thrown. */
+/** The result of a reader. Failures other than a damaged record are thrown. */
 function problemOf(read: () => unknown): string {
   try {
     read()
@@ -119,7 +119,7 @@ const SIGNING_KEYS = files.encodeSigningKeys([
   { id: 1, secret: new Uint8Array(32), createdAt: 1_760_000_000_000 },
 ])
 
-/** A record by itself, and what reads it. */
+/** A record, and its reader. */
 const READERS: readonly (readonly [string, Bytes, (bytes: Bytes) => unknown])[] = [
   ['a table head', HEAD, records.decodeTableHead],
   ['a retirement', RETIREMENT, records.decodeRetirement],
@@ -148,7 +148,7 @@ describe.each(READERS)('%s', (_, record, read) => {
       (size) => problemOf(() => read(record.subarray(0, size))) === 'nothing',
     )
 
-    // A page of one entry less, or of none, is a page: how many there must be is for its reader to know.
+    // A page with fewer entries, or none, is valid: its reader knows how many there must be.
     expect(taken).toEqual(read === decodeExtentPage ? [1, 1 + (record.length - 1) / 2] : [])
   })
 })

@@ -1,5 +1,5 @@
-// Goal: the finder finds the file IDs that rows name, as an oracle does that parses each row and looks at every
-// place of every string.
+// Goal: the finder finds the file IDs that rows name, compared with an oracle that parses each row and checks every
+// position of every string.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { compareBytes, concatBytes, toHex, utf8 } from '../../../src/base/bytes.js'
@@ -12,18 +12,18 @@ import { runs } from '../../support/runs.js'
 
 const OBJECT = '00112233445566770000000000000001'
 
-/** IDs of few files, so that rows name the same one again. */
+/** IDs of few files, so that rows often name the same one. */
 const ID_COUNT = 40
 
 function idOf(index: number): string {
-  const alias = Uint8Array.of(0xff, 0xfb, 3, 4, 5, 6, 7, 8) // With `-` and `_` in its text.
+  const alias = Uint8Array.of(0xff, 0xfb, 3, 4, 5, 6, 7, 8) // Its text contains `-` and `_`.
   const key = Uint8Array.from({ length: 16 }, (_, i) => (index * 101 + i * i * 7 + 3) & 0xff)
   return renderFileId({ alias, key })
 }
 
 const anyId = fc.integer({ min: 0, max: ID_COUNT - 1 }).map(idOf)
 
-/** As a serializer may write it: some characters as escapes, in either case of the digits. */
+/** In forms that a serializer may use: some characters escaped, with digits of either case. */
 const escapedId = fc
   .tuple(anyId, fc.array(fc.nat(35), { minLength: 1, maxLength: 36 }), fc.boolean())
   .map(([id, places, isUpper]) =>
@@ -89,7 +89,7 @@ const rowText = fc.oneof(
   { weight: 1, arbitrary: anyId.map((id) => `"${id}":1`) },
 )
 
-/** The oracle. Names in hex, alias and key. */
+/** The oracle. Names are hex: alias and key. */
 function namedBy(row: string): Set<string> {
   const named = new Set<string>()
   const search = (text: string): void => {
@@ -109,7 +109,7 @@ function namedBy(row: string): Set<string> {
     }
   }
   visit(JSON.parse(`{${row}}`))
-  search(row) // As it is stored.
+  search(row) // in stored form
   return named
 }
 

@@ -1,4 +1,4 @@
-// Whether the text of a row has the values of a key: as its cells say, whatever its texts and IDs look like.
+// Whether a row's text has given key values, judged by its cells, whatever its texts and IDs look like.
 import { expect, test } from 'vitest'
 import { hashOfTokens, hasValues, KeyHasher, valuesOfTokens } from '../../../src/format/key-hash.js'
 import { randomTestSeed } from '../../support/seed-record.js'

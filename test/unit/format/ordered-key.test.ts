@@ -19,7 +19,7 @@ function read(tokens: readonly string[], ids = ['a', 'b']): { key: OrderedKey; a
   return { key, answer: new OrderedKeyReader(ids).read(text, 0, text.length, key) }
 }
 
-/** What the order is: column by column, numbers behind texts and by their values, texts by their bytes. */
+/** The specified order: column by column, numbers after texts, numbers by value, texts by bytes. */
 function order(left: readonly string[], right: readonly string[]): number {
   for (const [i, a] of left.entries()) {
     const b = right[i] ?? ''

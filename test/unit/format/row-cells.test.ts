@@ -1,4 +1,4 @@
-// The cells of a row: those that are searched for are the ones that are read in passing.
+// The cells of a row: reading some in one pass gives the same as searching for each.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { utf8 } from '../../../src/base/bytes.js'
@@ -13,7 +13,7 @@ const id = fc.oneof(
 const scalar = fc.oneof(id, fc.integer({ min: 0, max: 60 }), fc.boolean())
 const row = fc.dictionary(id, fc.oneof(scalar, fc.array(scalar, { maxLength: 3 })), { maxKeys: 6 })
 
-/** One column more than are searched for. */
+/** With these, there are more columns than are searched for one at a time. */
 const OTHERS = Array.from({ length: 4 }, (_, at) => `not there ${at}`)
 
 test('a few columns are found as they are among many', () => {

@@ -1,4 +1,4 @@
-// Fingerprints of rows: rows that differ have different ones, where the differences are made to cancel each other too.
+// Fingerprints of rows: different rows have different ones, even if their differences are made to cancel out.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { utf8 } from '../../../src/base/bytes.js'
@@ -21,7 +21,7 @@ const content = fc
 
 type Changes = readonly (readonly [at: number, bits: number])[]
 
-/** Differences in three bytes, of which the later two take back what the first has made of the state of a weak hash. */
+/** Differences in three bytes, the later two of which undo the effect of the first on the state of a weak hash. */
 const changes = fc.integer({ min: 1, max: 7 }).map(
   (high): Changes => [
     [7, high << 3],
@@ -30,7 +30,7 @@ const changes = fc.integer({ min: 1, max: 7 }).map(
   ],
 )
 
-/** @param keyId - The column that is the key. */
+/** @param keyId - The key column. */
 function fingerprintOf(row: Uint8Array, keyId: string, seed: Uint8Array): readonly number[] {
   const fingerprints = new RowFingerprints([keyId], seed)
   fingerprints.use(row)
@@ -38,7 +38,7 @@ function fingerprintOf(row: Uint8Array, keyId: string, seed: Uint8Array): readon
   return [...fingerprints.words.subarray(0, FINGERPRINT.words)]
 }
 
-/** A row whose text stands where its bytes are those of `content`, from a multiple of eight bytes on. */
+/** A row with the bytes of `content` in its text, beginning at a multiple of eight bytes. */
 function rowOf(bytes: Uint8Array): Uint8Array {
   const before = utf8('"k":1,"n":12345,"text":"')
   expect(before.length % 8).toBe(0)

@@ -1,4 +1,4 @@
-// Reading one row looks at less than decoding a footer and a frame does: it must not find less that is wrong with it.
+// Reading one row checks less than decoding a footer and a frame does, but must not miss any damage of the row.
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -45,7 +45,7 @@ function readRow(built: Built, row: number): string | null | undefined {
   if (place === undefined) return undefined
   const text = readRowText(built.ref, place, frameAt(built, place), row - place.firstRow)
   if (text !== null) return text
-  const frame = decodeFrame(built.ref, place, frameAt(built, place)) // As who reads a compressed one goes on.
+  const frame = decodeFrame(built.ref, place, frameAt(built, place)) // as the reader of a compressed one continues
   return isSync(frame) ? frame.rowText(row - place.firstRow) : null
 }
 
@@ -55,7 +55,7 @@ function firstPlace(built: Built): FramePlace {
   return place
 }
 
-/** The text of a row, or the code of the failure. */
+/** The text of the row, or the code of the failure. */
 function outcome(built: Built, row: number): unknown {
   try {
     return readRow(built, row)

@@ -49,7 +49,7 @@ async function readAll(built: Built): Promise<string[]> {
   return texts
 }
 
-/** The code of the failure, or `unharmed` when the rows are still the right ones. */
+/** The code of the failure, or `unharmed` if the rows are still correct. */
 async function outcome(built: Built, texts: readonly string[]): Promise<string> {
   try {
     return JSON.stringify(await readAll(built)) === JSON.stringify(texts)
@@ -60,7 +60,7 @@ async function outcome(built: Built, texts: readonly string[]): Promise<string> 
   }
 }
 
-/** The segment with its first frame changed, and the checksum made right again. */
+/** The segment with its first frame changed, and a valid checksum. */
 function forge(built: Built, change: (header: DataView, stored: Bytes) => void): Built {
   const [place] = framesOf(built)
   if (place === undefined) throw new Error('a frame was expected')
@@ -78,7 +78,7 @@ const anyTexts = fc.array(fc.string({ unit: 'grapheme', maxLength: 40 }), {
   maxLength: 200,
 })
 
-/** Those that this runtime can write. */
+/** The compressions that this runtime supports. */
 const COMPRESSIONS: readonly Compression[] = [
   'none',
   'deflate',
@@ -130,7 +130,7 @@ describe.each(COMPRESSIONS)('a segment of %s', (compression) => {
   test('with any bit flipped never gives wrong rows, and says DATA_CORRUPT', async () => {
     const texts = ['"a":1,"é":"ü"', '', `"a":2,"é":"${'long '.repeat(30)}"`]
     const { ref, bytes } = await build(texts, compression)
-    const unread = new Set([0, 1, 2, 3, 4, 5, 6, 7]) // The header is for people and for verify.
+    const unread = new Set([0, 1, 2, 3, 4, 5, 6, 7]) // Only people and verify read the header.
     for (let bit = 0; bit < 8 * bytes.length; bit++) {
       const damaged = bytes.slice()
       damaged[bit >> 3] = (damaged[bit >> 3] ?? 0) ^ (1 << (bit & 7))

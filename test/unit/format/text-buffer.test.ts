@@ -1,4 +1,4 @@
-// Parts of other bytes may come from what the writer copied ahead: whatever was written in between.
+// Parts of other bytes may come from those that the writer copied ahead, whatever was written in between.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { TextBuffer } from '../../../src/format/text-buffer.js'
@@ -169,7 +169,7 @@ function apply(step: Step, writer: TextBuffer, expected: number[], next: number[
 
 const FILLED = 0xdd
 
-/** Writes over bytes that are there already. */
+/** Overwrites existing bytes. */
 function fill(writer: TextBuffer, from: number, count: number): void {
   const view = writer.view()
   for (let i = 0; i < count; i++) view.setUint8(from + i, FILLED)

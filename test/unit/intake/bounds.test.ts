@@ -1,5 +1,5 @@
-// Goal: what an intake holds and does at once is bounded, whatever its source is made of: the beginning from which it makes
-// its plan, the rows of a run, the fields of a record, and the work between two turns of others. Counted, not timed.
+// Goal: what an intake holds and does at once is bounded, whatever its source contains: the beginning on which it bases
+// its plan, the rows of a run, the fields of a record, and the work between two turns. It is counted, not timed.
 import { expect, test } from 'vitest'
 import { openIntake } from '../../../src/intake/intake.js'
 
@@ -8,7 +8,7 @@ const LIMITS = { rowsMax: 4_096, bytesMax: 256 * KIB, rowBytesMax: KIB * KIB }
 
 type Work = Readonly<{ pauses: number; rows: number; runRowsMax: number; pieces: number }>
 
-/** Reads a source as a server does; each 8 KiB of work are a turn. */
+/** Reads a source as a server does. Each 8 KiB of work take a turn. */
 async function workOf(bytes: Uint8Array, dialect: object, detects = false): Promise<Work> {
   const seen = { pauses: 0, rows: 0, runRowsMax: 0, pieces: 0 }
   async function* pieces() {
@@ -62,7 +62,7 @@ test.each(HOSTILE)('others have turns while %s are read', async (_what, record, 
   const { pauses, runRowsMax } = await workOf(Buffer.from(text), dialect).catch((failure) => {
     throw new Error(record, { cause: failure })
   })
-  expect(pauses).toBeGreaterThan(SIZE / (16 * KIB)) // Where they are written; who passes the pieces counts those.
+  expect(pauses).toBeGreaterThan(SIZE / (16 * KIB)) // The caller counts its pieces.
   expect(runRowsMax).toBeLessThanOrEqual(16_384)
 })
 

@@ -7,7 +7,7 @@ const utf8 = new TextEncoder()
 
 const DELIMITERS = [',', ';', '\t', '|', '^', 'x']
 
-/** A field and whether it is written with quotes although it needs none. */
+/** A field, and whether it is quoted without need. */
 const field = fc.tuple(
   fc.array(fc.constantFrom('', 'a', '1', ',', ';', '|', '\t', 'x', '"', '\n', '\r\n', 'é', ' '), {
     maxLength: 4,

@@ -1,4 +1,4 @@
-// Goal: names that are given for a source without a header are its columns, whatever is in them and however the source is
+// Goal: given names for a source without a header become its columns, whatever they contain and however the source is
 // quoted.
 import { expect, test } from 'vitest'
 import { read } from './support.js'

@@ -1,4 +1,4 @@
-// Goal: whatever dialect and encoding a source has, its rows are those that its writer meant, or something is told.
+// Goal: whatever dialect and encoding a source has, its rows are the intended ones, or the report has advice.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Dialect } from '../../../src/intake/dialect.js'
@@ -358,7 +358,7 @@ describe('rows of JSON', () => {
   })
 })
 
-/** How a writer writes rows. */
+/** How rows are written. */
 const WRITERS = fc.record({
   delimiter: fc.constantFrom(',', ';', '\t', '|'),
   lineBreak: fc.constantFrom('\n', '\r\n', '\r'),

@@ -1,4 +1,4 @@
-// Objects in rows of JSON: as columns or as text, with every digit, or refused.
+// Objects in JSON rows: as columns or as text, with every digit, or refused.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createClient } from '../../../src/client/client.js'
@@ -27,7 +27,7 @@ test.each([
   ['{"a":[ {"b" : "] }"} ]}', '{"a":"[{\\"b\\":\\"] }\\"}]"}', '{"a":"[{\\"b\\":\\"] }\\"}]"}'],
   ['{"a":[[1],2]}', '{"a":"[[1],2]"}', '{"a":"[[1],2]"}'],
   ['{"a\\u002e":{"\\"":1}}', '{"a..\\"":1}', '{"a.":"{\\"\\\\\\"\\":1}"}'],
-  // What is no JSON is refused where rows are read.
+  // Invalid JSON is refused where rows are read.
   ['{"a":{"b":1 2}}', '{"a":{"b":1 2}}', '{"a":{"b":1 2}}'],
   ['{"a":{"b":}}', '{"a":{"b":}}', '{"a":{"b":}}'],
   ['{"a":{"b" 1}}', '{"a":{"b" 1}}', '{"a":{"b" 1}}'],

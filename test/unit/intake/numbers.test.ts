@@ -1,4 +1,4 @@
-// Goal: a number with both marks has one reading, however few values a column has.
+// Goal: a number with both marks is read in one way, however few values a column has.
 import { expect, test } from 'vitest'
 import { codesOf, read } from './support.js'
 
@@ -16,7 +16,9 @@ test.each([
   expect(rows).toEqual([[cell, 'x']])
 })
 
-/** As many different prices as choose a conversion, and more: without thousands at first, as in a sorted list. */
+/**
+ * More different prices than are needed to choose a conversion. The first ones have no thousands, as in a sorted list.
+ */
 const PRICES = Array.from({ length: 6_000 }, (_, n) => `${Math.floor(n / 10)},${n % 10}5`)
 
 test.each([

@@ -1,4 +1,4 @@
-// Goal: the line of an offset is that of the whole text, whatever its pieces are, and what was forgotten.
+// Goal: an offset has the same line as in the whole text, whatever its pieces are, and whatever was forgotten.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { PassedLines } from '../../../src/intake/passed-lines.js'

@@ -1,4 +1,4 @@
-// Quotes inside of fields that do not begin with one, as spreadsheets write them.
+// Quotes inside fields that do not begin with one, as spreadsheets write them.
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -19,7 +19,7 @@ async function runsOf(text: string, options: Parameters<typeof cutRuns>[3], size
 
 const RELAXED = { dialect: { quotes: 'relaxed' }, detects: true } as const
 
-/** A field, as it is written and as it reads, for any delimiter of these tests. */
+/** A field as written and as read, for any delimiter of these tests. */
 const field = fc.oneof(
   fc.stringMatching(/^[a-z ][a-z "]{0,6}$/).map((text) => ({ written: text, text })),
   fc.stringMatching(/^[a-z",;\t\n]{0,6}$/).map((text) => {

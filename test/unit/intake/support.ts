@@ -1,4 +1,4 @@
-// Sources for the intake, and the cells that it makes of them.
+// Sources for the intake, and the cells that it reads from them.
 import { parse } from 'csv-parse/sync'
 import type { Dialect } from '../../../src/intake/dialect.js'
 import { type IntakeReport, openIntake } from '../../../src/intake/intake.js'
@@ -18,7 +18,7 @@ type How = Readonly<{
   kinds?: Readonly<Record<string, string>>
   /** Default: true. */
   areFixed?: boolean
-  /** Bytes of a piece. Default: all. */
+  /** Bytes per piece. Default: all. */
   size?: number
   rowsMax?: number
 }>
@@ -27,7 +27,7 @@ async function* piecesOf(bytes: Uint8Array, size: number): AsyncGenerator<Uint8A
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
 }
 
-/** Opens a source. Default: what is not said is detected. */
+/** Opens a source. Default: missing options are detected. */
 export async function open(source: string | Uint8Array, how: How = {}) {
   const { format = 'csv', detects = true, kinds, size = Number.MAX_SAFE_INTEGER, ...said } = how
   const { rowsMax = 1_000, dialect, at, nested } = said
@@ -46,7 +46,7 @@ export async function open(source: string | Uint8Array, how: How = {}) {
   })
 }
 
-/** What a server would read of it. */
+/** What a server would read from the source. */
 export async function read(source: string | Uint8Array, how: How = {}): Promise<Read> {
   const intake = await open(source, how)
   let columns: readonly string[] = []
@@ -64,7 +64,7 @@ export async function read(source: string | Uint8Array, how: How = {}): Promise<
   return { columns, rows, report: intake.report }
 }
 
-/** The rows of a source of JSON. */
+/** The rows of a JSON source. */
 export async function readJson(source: string, how: How = {}): Promise<readonly unknown[]> {
   const rows: unknown[] = []
   for await (const { bytes } of (await open(source, { format: 'json', ...how })).runs) {

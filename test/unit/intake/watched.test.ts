@@ -1,6 +1,7 @@
-// Goal: what an intake tells of columns that become text is what inference makes of them, however the rows come; values are
-// counted once, as they go by.
-// Method: generated columns with a few odd values at known lines, and classes of single values beside the inference.
+// Goal: what an intake reports of columns that become text agrees with inference, however the rows arrive. Values are
+// counted once, in passing.
+// Method: generated columns with a few odd values at known lines, and single values of each class, compared with the
+// inference.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Advice } from '../../../src/intake/advice.js'
@@ -12,7 +13,7 @@ import { nearText } from '../../support/near-text.js'
 import { NUMBERS, SAMPLES } from '../../support/value-samples.js'
 import { open } from './support.js'
 
-/** The codes of single lines, columns and rows, but for what is told of a source. */
+/** The codes of single lines, columns and rows, without advice on the whole source. */
 async function adviceOf(
   source: string,
   how: Parameters<typeof open>[1] = {},
@@ -79,19 +80,19 @@ test.each([
   expect(classOfField(text)).toBe(found)
 })
 
-/** What most values of a column are, with values that are none, as CSV and JSON write them. */
+/** Kinds of most values in a column, with values that do not fit, as CSV and JSON write them. */
 const COLUMNS: readonly (readonly [string, readonly string[], readonly string[]])[] = [
   ['numbers', ['1', '-0.5', '12345678901234'], ['x', 'true', '2024-01-01']],
   ['booleans', ['true', 'false'], ['yes', '1']],
   ['dates', ['2024-02-29', '2024-02-29T10:00', '0004-12-31'], ['2023-02-29', '7', 'soon']],
 ]
 
-/** A value as JSON has it. */
+/** A value as a JSON token. */
 function tokenOf(text: string): string {
   return /^(?:true|false|-?[0-9]+(?:\.[0-9]+)?)$/.test(text) ? text : JSON.stringify(text)
 }
 
-/** Rows of one column with a text in a second one; `broken` are those behind which a quoted line break stands. */
+/** Rows of one column with a text in a second one. Each row of `broken` is followed by a quoted line break. */
 const columns = fc.record({
   of: fc.constantFrom(...COLUMNS),
   count: fc.integer({ min: 101, max: 350 }),

@@ -1,4 +1,5 @@
-// The commits that a store which answers before the disk has them may lose: in `interval` the newest, whole.
+// The commits that a store may lose if it acknowledges them before they are on disk: in `interval` the newest, each
+// completely.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

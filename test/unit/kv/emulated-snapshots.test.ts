@@ -1,6 +1,6 @@
-// Goal: a snapshot of ours shows one moment, whatever is written and read meanwhile.
-// Method: batches one after the other, snapshots at any time, each read several times at once with the
-// batches, on a database whose reads and writes take a random number of turns.
+// Goal: an emulated snapshot shows one moment, whatever is written and read meanwhile.
+// Method: consecutive batches, and snapshots at any time, each read several times during the batches, on a database
+// whose reads and writes take a random number of turns.
 import fc from 'fast-check'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { takeWebLock, withSnapshots } from '../../../src/kv/emulated-snapshots.js'
@@ -30,7 +30,7 @@ function keyOf(key: number): Uint8Array {
   return Uint8Array.of(1, key)
 }
 
-/** The records of a snapshot by `getMany` and by an iterator with pieces of `count`. */
+/** The records of a snapshot by `getMany`, and by an iterator with pieces of `count`. */
 async function readTwice(
   database: LevelDatabase,
   { count, reverse }: Readonly<{ count: number; reverse: boolean }>,
@@ -112,7 +112,7 @@ test('a snapshot is of one moment, also one that is taken while a batch is writt
 
       async function read(wanted: (typeof readers)[number]): Promise<void> {
         await turns(wanted.after)
-        const expected = coming // Nothing is between the end of a batch and the next one.
+        const expected = coming // Nothing happens between the end of a batch and the next one.
         const { got, scanned } = await readTwice(database, wanted)
         expect(got).toEqual(expected)
         expect(scanned).toEqual(expected)

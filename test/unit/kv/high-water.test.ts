@@ -31,7 +31,7 @@ async function storedText(kv: KvStore, key: string): Promise<string | null> {
   return value === null ? null : fromUtf8(value)
 }
 
-/** A database in memory with its mark, both of which outlast a store on them. */
+/** A database in memory with its mark. Both outlive a store on them. */
 function newWorld() {
   const database: Memory = new MemoryLevel({ keyEncoding: 'view', valueEncoding: 'view' })
   const file = new MemoryHighWater()
@@ -334,7 +334,7 @@ describe('a loss that the mark shows', () => {
   test('numbers above a loss never come again, also when a restart was interrupted', async () => {
     const { database, open, numbers } = await written(13)
     await database.del(commitKey(13))
-    await open({ acceptLoss: true }) // Never closed: a crash.
+    await open({ acceptLoss: true }) // never closed: a crash
     const [restarted = 0] = await numbers()
     await database.put(commitKey(5), utf8('left over'))
 
@@ -358,14 +358,14 @@ describe('in a directory', () => {
     const live = `${path}-live`
     const ports = await openDirectoryPorts(live)
     for (let commit = 0; commit < commits; commit++) await put(ports.kv, `k${commit}`)
-    // The state after a kill: all that was written, and no close.
+    // The state after a kill: everything written, and no close.
     await copyTree(live, path)
     await ports.close()
     return path
   }
 
   async function copyTree(from: string, to: string): Promise<void> {
-    // Not the lock: to open and close it here would give it up.
+    // Without the lock: opening and closing that file here would release it.
     await cp(from, to, { recursive: true, filter: (source) => !source.endsWith('/LOCK') })
   }
 

@@ -55,7 +55,7 @@ async function storedText(partition: KvPartition, key: string): Promise<string |
   return value === null ? null : fromUtf8(value)
 }
 
-/** A database whose batches can be watched, held up and made to fail. */
+/** A database whose batches can be watched, delayed and made to fail. */
 function faulty(inner: Memory) {
   const control = {
     batches: [] as number[],
@@ -249,7 +249,7 @@ describe('damaged records', () => {
 describe('the commit sequence', () => {
   const options = { commitRecordsMin: 10, checkpointBatches: 4 }
 
-  /** A closed-and-reopened memory database keeps its records, as a directory does. */
+  /** Reopening a memory database keeps its records, like a directory. */
   async function written(batches: number, chosen = options): Promise<Memory> {
     const database = memory()
     const kv = await openLevelKv(database, chosen)
@@ -397,13 +397,13 @@ describe('group commit', () => {
         for (let round = 0; round < rounds; round++) await put(partition, `k${writer}`)
       }
       await Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)))
-      return control.batches.slice(before + 3, -3) // While all of them write.
+      return control.batches.slice(before + 3, -3) // while all of them write
     }
 
     const few = await writeFor(10, 20)
     const many = await writeFor(40, 20)
 
-    expect(new Set(few)).toEqual(new Set([11])) // One more: the record of the commit.
+    expect(new Set(few)).toEqual(new Set([11])) // one more: the record of the commit
     expect(new Set(many)).toEqual(new Set([21]))
   })
 
@@ -685,7 +685,7 @@ describe('opening', () => {
   })
 })
 
-// Found by the crash simulator: what came out was the failure of the close, and no StoreError.
+// Found by the crash simulator: the failure of the close was thrown, not a StoreError.
 test('a database that can neither be read nor closed is told as one that cannot be opened', async () => {
   const disk = new FaultDisk()
   disk.faults = nthStep(1, { kind: 'fail' }, { lasting: true })
@@ -716,7 +716,7 @@ test('the disk space of deleted records comes back, and the others stay', async 
   await kv.reclaim?.()
 
   expect(before).toBeGreaterThan(3_000_000)
-  // LevelDB deletes the files that it has compacted in its own time.
+  // LevelDB deletes compacted files at a later time.
   await expect.poll(() => folderBytes(folder)).toBeLessThan(before / 2)
   expect(await storedText(partition, 'kept')).toBe('kept')
   expect(await storedText(partition, 'row 1')).toBe(null)

@@ -1,5 +1,5 @@
-// After a failed write a store opens its database again by itself: it must keep what it acknowledged,
-// take back nothing, and write again soon.
+// After a failed write a store reopens its database by itself: it must keep what it acknowledged, undo nothing, and
+// write again soon.
 
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { fromUtf8, utf8 } from '../../../src/base/bytes.js'
@@ -36,7 +36,7 @@ async function storedText(kv: KvStore, key: string): Promise<string | null> {
   return value === null ? null : fromUtf8(value)
 }
 
-/** Repeats an action while the store says that it cannot write now. */
+/** Repeats an action while the store reports that it cannot write. */
 async function onceItWorks<T>(action: () => Promise<T>): Promise<T> {
   for (let tries = 0; tries < 30_000; tries++) {
     try {
@@ -136,7 +136,7 @@ describe('after a failed write', () => {
       disk.faults = nthStep(0, { kind }, { fits: writes })
       await expect(put(kv, 'b')).rejects.toMatchObject({ outcome: 'unknown' })
       await onceItWorks(() => put(kv, 'c'))
-      expect(file.replacements).toBe(2) // At the open, and at the reopening.
+      expect(file.replacements).toBe(2) // at the open, and at the reopening
       await kv.close()
 
       const commit = kind === 'zombie' ? 3 : 2

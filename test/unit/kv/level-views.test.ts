@@ -16,7 +16,7 @@ async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** A database whose batches show at any moment between their begin and their end. */
+/** A database whose batches become visible at any moment between their begin and their end. */
 function slowDatabase(random: Seeded): LevelDatabase {
   const database = new MemoryLevel<Uint8Array, Uint8Array>()
   const batch = database.batch.bind(database) as (...given: unknown[]) => Promise<void>
@@ -54,7 +54,7 @@ async function readSome(view: KvView, random: Seeded): Promise<number[]> {
   return found
 }
 
-/** All records in one turn, if there is a way to. */
+/** All records in one turn, if that is possible. */
 async function readAtOnce(partition: KvPartition): Promise<number[]> {
   const values = await partition.readAwaitable?.((view) => {
     const found = KEYS.map((key) => view.get(utf8(key)))
@@ -111,7 +111,7 @@ describe('views that read from memory', () => {
       const kv = await openLevelKv(slowDatabase(random), { recordCacheBytes: cacheBytes })
       const partition = kv.partition('p')
       const present = new Set<string>()
-      /** Each record comes and goes with its partner, so every view has both or neither. */
+      /** Each record is written and deleted with its partner, so every view has both or neither. */
       const write = async (): Promise<void> => {
         for (let step = 0; step < 20; step++) {
           const key = random.pick(KEYS)
@@ -237,7 +237,7 @@ describe('views that read from memory', () => {
       return getSync(...given)
     }
     Object.assign(database, { getSync: counted })
-    // Room for no record, only for what is known of ranges.
+    // Room for no record, only for facts about ranges.
     const kv = await openLevelKv(database as unknown as LevelDatabase, { recordCacheBytes: 1 })
     const partition = kv.partition('p')
     const get = (key: string) => partition.read((view) => view.get(utf8(key)))
@@ -317,7 +317,7 @@ describe('views that read from memory', () => {
         else puts.push([utf8(key), value.slice()])
       }
       await partition.commit({ puts, deletes })
-      for (const [, value] of puts) value.fill(0) // They are the caller's again.
+      for (const [, value] of puts) value.fill(0) // They belong to the caller again.
       for (const key of KEYS) {
         const found = await partition.read((view) => view.get(utf8(key)))
         expect(found).toEqual(last.get(key) ?? null)

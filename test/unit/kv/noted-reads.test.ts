@@ -6,7 +6,7 @@ const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const text = (value: Uint8Array | null): string | null =>
   value === null ? null : new TextDecoder().decode(value)
 
-/** A view of keys `a` to `e`, each with its own letter as often as `length` says. */
+/** A view of keys `a` to `e`, each with a value of its letter, repeated `length` times. */
 function viewOf(length = 1): KvView {
   const records = new Map(['a', 'b', 'c', 'd', 'e'].map((key) => [key, key.repeat(length)]))
   const get = (key: Uint8Array): Uint8Array | null => {

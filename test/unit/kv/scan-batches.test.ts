@@ -1,4 +1,4 @@
-// Goal: a walk over records holds a bounded part of them, however large they are, and misses none.
+// Goal: a walk over records holds a bounded number of bytes, however large the records are, and misses none.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -48,7 +48,7 @@ test('a batch of a LevelDB has some megabytes of large values, or 1,000 small on
   expect(batches[0]).toEqual([1_000, 10_000])
   for (const [count = 0, bytes = 0] of batches) {
     expect(count).toBeLessThanOrEqual(1_000)
-    expect(bytes).toBeLessThanOrEqual(5 * MIB + 9 * MIB) // The bound, a piece, and the last record.
+    expect(bytes).toBeLessThanOrEqual(5 * MIB + 9 * MIB) // the bound, a piece, and the last record
   }
   expect(batches.length).toBeGreaterThanOrEqual(6)
 })

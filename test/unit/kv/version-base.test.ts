@@ -1,4 +1,4 @@
-// When commits may have been lost, what they gave out must not come again: versions, row IDs, tokens.
+// After commits may have been lost, what they gave out must not be given again: versions, row IDs, tokens.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { NO_BYTES, utf8 } from '../../../src/base/bytes.js'
 import type { Store } from '../../../src/index.js'
@@ -33,7 +33,7 @@ async function openOn({ disk, file }: World, options: LevelKvOptions = {}): Prom
   return store
 }
 
-/** A store that was made as a directory is: with one commit, and closed. */
+/** A store created like a directory: with one commit, and closed. */
 async function newWorld(seed = 0): Promise<World> {
   const world = { disk: new FaultDisk({ seed }), file: new MemoryHighWater() }
   const kv = await openLevelKv(() => world.disk.level(), { highWater: world.file.place })

@@ -1,4 +1,4 @@
-// The order and the one text of numbers, compared with exact integers; an exponent of any number of digits is none.
+// The order and the canonical text of numbers, compared with exact integers. An exponent may have any number of digits.
 import fc from 'fast-check'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { utf8 } from '../../../src/base/bytes.js'

@@ -1,12 +1,12 @@
-// Random JSON bodies of rows, and what the oracle of every JSON scanner needs: JSON.parse of the whole
-// body decides what is accepted and what the cells mean.
+// Random JSON bodies of rows, and the parts of an oracle for JSON scanners: JSON.parse of the whole body decides what
+// is accepted and what the cells mean.
 import fc from 'fast-check'
 import { StoreError } from '../../../src/base/store-error.js'
 import { anyCodePoint } from '../../support/code-points.js'
 
 const anySpace = fc.constantFrom('', '', '', ' ', '\n', '\t \r\n')
 
-/** How many good keys and scalars come for a broken one. */
+/** Good keys and scalars per broken one. */
 const GOOD_WEIGHT = 20
 
 const anyKey = fc.oneof(
@@ -45,12 +45,12 @@ const { value: anyValue } = fc.letrec<{ value: string; array: string; object: st
   object: objectOf(tie('value')),
 }))
 
-/** Around the limit of nesting. */
+/** Values near the limit of nesting. */
 const anyDeepValue = fc
   .integer({ min: 26, max: 36 })
   .map((levels) => `${'['.repeat(levels)}{}${']'.repeat(levels)}`)
 
-/** Bodies that look like rows: about half are accepted, the others broken or too deep. */
+/** Bodies that look like rows: about half are valid, the others broken or too deep. */
 export const anyBody = fc
   .tuple(
     fc.array(
@@ -95,7 +95,7 @@ const anyMutation = fc.array(
   { maxLength: 2 },
 )
 
-/** A body with characters dropped and put in. */
+/** A body with characters removed and inserted. */
 export const anyMutatedBody = fc.tuple(anyBody, anyMutation).map(([body, mutations]) => {
   let text = body
   for (const { at, drop, put } of mutations) {
@@ -132,7 +132,7 @@ export function parseOrUndefined(text: string, parse = JSON.parse): unknown {
   }
 }
 
-/** Levels of nesting of a valid JSON text; counted over the text, since duplicate keys hide values. */
+/** Levels of nesting of a valid JSON text, counted in the text, because duplicate keys hide values. */
 export function depthOf(text: string): number {
   let level = 0
   let deepest = 0

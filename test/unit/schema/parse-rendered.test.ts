@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { parseRendered } from '../../../src/schema/parse-rendered.js'
 import { runOptions } from '../../support/fast-check-options.js'
 
-/** Keys that look like each other where their escapes are not read. */
+/** Keys that look alike if their escapes are not decoded. */
 const anyKey = fc.oneof(fc.string({ unit: fc.constantFrom('\\', '"', 'a', '\n') }), fc.string())
 const anyCell = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null))
 const anyValue = fc.oneof(anyCell, fc.array(anyCell, { maxLength: 3 }))

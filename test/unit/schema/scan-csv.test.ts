@@ -11,7 +11,7 @@ const LIMITS: ScanLimits = { columnsMax: 1000, rowCharsMax: 4 * 1024 * 1024 }
 
 type Settings = Partial<ScanLimits> & { delimiter?: ',' | '\t' }
 
-/** Rows without what they cost, which a test of its own is about. */
+/** Rows without their costs, which a separate test checks. */
 type Scan = Readonly<{ header: readonly string[]; rows: Omit<ScannedRow, 'work'>[] }>
 
 function scan(body: string | Uint8Array, settings: Settings = {}): Scan {
@@ -238,7 +238,7 @@ describe('refusals', () => {
       '😀😀😀',
       '"1\n\n\n\n\n',
       'x'.repeat(99),
-      ',,,,,,,x"', // The fields beyond the limit are not read.
+      ',,,,,,,x"', // Fields beyond the limit are not read.
     ]) {
       const failure = refusal(`abc\n12345\n${record}\n`, settings)
       expect(failure).toMatchObject({ code: 'REQUEST_VALIDATION_ERROR', row: 1, line: 3 })
@@ -315,7 +315,7 @@ function quote([text, always]: [string, boolean]): string {
   return always || /[",\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** Any soup of the characters that matter. */
+/** Any sequence of the significant characters. */
 const anySoup = fc
   .array(
     fc.constantFrom(
@@ -351,7 +351,7 @@ function parseWhole(body: string, delimiter: string): string[][] | undefined {
   }
 }
 
-/** The rows of the whole body, or undefined if the contract refuses them. */
+/** The rows of the whole body; undefined: the contract refuses them. */
 function expectedScan(body: string, delimiter: string): unknown {
   const records = parseWhole(body, delimiter)
   if (records === undefined || /"\0/.test(body.replace(/"[^"]*"(?!\0)/g, ''))) return undefined

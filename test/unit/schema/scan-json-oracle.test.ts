@@ -21,7 +21,7 @@ function isPlainObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A parsed row by the rules of the contract: an own entry per cell, zero without a sign. */
+/** A parsed row by the contract's rules: an own entry per cell, zero without a sign. */
 function expectedCells(row: object): Map<string, unknown> {
   const entries = Object.entries(row).filter(([id]) => id !== '$rowID')
   return new Map(entries.map(([id, value]) => [id, unsigned(value)]))
@@ -34,19 +34,20 @@ function unsigned(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, unsigned(inner)]))
 }
 
-/** JavaScript lists integer keys before all others; only the others tell the order of a row. */
+/** JavaScript lists integer keys first, so only the others show the order of a row. */
 function keepsItsPlace(id: string): boolean {
   return !/^\d+$/.test(id)
 }
 
-/** Whether a text has white space outside of strings. */
+/** Whether a text has white space outside strings. */
 function hasSpace(token: string): boolean {
   return /\s/.test(token.replace(/"(?:[^"\\]|\\.)*"/gs, ''))
 }
 
 /**
- * JSON.parse of V8 in Node 24 and 26 takes a key with an escape for another one if it has seen objects that went on
- * with that: after `{"x":1,"\\":3}`, the second key of `{"x":1,"\u0061":2}` is a backslash. A new realm has seen none.
+ * JSON.parse of V8 in Node 24 and 26 may mistake a key with an escape for another key, if it has seen objects that
+ * continued with that key: after `{"x":1,"\\":3}`, the second key of `{"x":1,"\u0061":2}` is a backslash. A new realm
+ * has seen no objects.
  */
 function checkAgainstOracle(text: string): void {
   try {

@@ -23,7 +23,7 @@ import { anyBody, attempt, depthOf, parseOrUndefined } from './json-bodies.js'
 
 const LIMITS: ScanLimits = { columnsMax: 1000, rowCharsMax: 4 * 1024 * 1024 }
 
-/** Rows without what they cost. */
+/** Rows without their costs. */
 type Scan = Readonly<{ rows: Omit<ScannedRow, 'work'>[]; columns: readonly string[] }>
 
 function scan(text: string, limits: ScanLimits = LIMITS): Scan {
@@ -205,7 +205,7 @@ describe('refusals', () => {
       'Expected ":" at character 14 of the input, in row 1 (counted from 0)',
     )
     expect(refusal('\ufeff[{"é😀":1},{"b" 2}]').message).toBe(
-      'Expected ":" at character 16 of the input, in row 1 (counted from 0)', // No mark is counted.
+      'Expected ":" at character 16 of the input, in row 1 (counted from 0)', // The byte order mark is not counted.
     )
     expect(refusal(' {"a":1}').message).toBe(
       'Expected an array of rows at character 1 of the input (counted from 0)',

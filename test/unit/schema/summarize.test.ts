@@ -40,7 +40,7 @@ function arrayOf(kind: ColumnType['kind']): ColumnType {
   return { kind: 'array', items: { kind } }
 }
 
-/** Cheaper than `expect`, which would be most of the run time: there are 28 types a run. */
+/** Cheaper than `expect`, which would take most of the run time: there are 28 types per run. */
 function sameVerdict(type: ColumnType, actual: boolean, expected: boolean): void {
   if (actual !== expected) expect.fail(`${JSON.stringify(type)}: ${actual}, not ${expected}`)
 }
@@ -119,7 +119,7 @@ test('masks only lose bits, flags only gain bits, and the order of values does n
 })
 
 test('one value fits a type as the table of the contract says', () => {
-  // A third reading of the table, on parsed values.
+  // A third implementation of the table, on parsed values.
   const fits = (type: ColumnType, value: unknown): boolean => {
     if (value === null || value === '') return true
     if (type.kind === 'array') {

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { domainToASCII } from 'node:url'
 import emojiRegex from 'emoji-regex'
 import fc from 'fast-check'
-// Not the Temporal of the runtime: that of Node 26.10 takes a unit twice, as in P1D1D.
+// Not the runtime's Temporal: that of Node 26.10 accepts a unit twice, as in P1D1D.
 import { Temporal } from 'temporal-polyfill/implementation'
 import { describe, expect, it, test } from 'vitest'
 import { ALL_KINDS, COLUMN_KINDS, KIND_BIT } from '../../../src/schema/column-kind.js'
@@ -130,7 +130,7 @@ test('true and false are booleans of CSV in any letter case, without spaces', ()
   }
 })
 
-/** A second implementation of each rule, as short as it can be, whatever it costs. */
+/** A second implementation of each rule, as short as possible, at any cost. */
 const NAIVE: Readonly<Record<RuledKind, (text: string) => boolean>> = {
   uri: (text) => {
     if ([...text].some((char) => /[\s<>"\\^`{|}]/.test(char) || isControl(char))) return false
@@ -224,7 +224,7 @@ test.each(RULED_KINDS)('a second implementation agrees on random texts about %s'
 })
 
 test('every sequence that Unicode recommends is an emoji', () => {
-  const flags = 'v' // Not a literal: our compile target does not know the flag yet.
+  const flags = 'v' // not a literal, because our compile target does not have the flag yet
   const recommended = new RegExp('^\\p{RGI_Emoji}+$', flags)
   fc.assert(
     fc.property(nearText(SAMPLES.emoji.fits, ALPHABETS.emoji), (text) => {
@@ -259,8 +259,8 @@ test('Temporal agrees about every text that has the shape of a date', () => {
 
 test('Temporal agrees about ISO durations, apart from what it leaves out', () => {
   const { fits, misfits } = SAMPLES.duration
-  // Temporal takes lower case, and takes fractions of time units only, up to 9 digits; its years,
-  // months and weeks end at 2^32.
+  // Temporal accepts lower case, and fractions only of time units, with up to 9 digits. Its years, months and weeks end
+  // at 2^32.
   const isLeftOut = (text: string) => /[a-z]|^[^T]*[.,]|[0-9]{8}/.test(text)
   fc.assert(
     fc.property(nearText([...fits, ...misfits], ALPHABETS.duration), (text) => {
@@ -272,8 +272,8 @@ test('Temporal agrees about ISO durations, apart from what it leaves out', () =>
 })
 
 test('validator and isemail take every e-mail address we take, apart from the known differences', () => {
-  // validator refuses domains that end in a label of digits; both see other letters in a domain
-  // than IDNA does, so wide domains are left to the table above.
+  // validator refuses domains that end in a label of digits. Both accept other letters in a domain than IDNA does, so
+  // wide domains are only tested in the table above.
   const isWide = (text: string) => /[^\0-\x7f]/.test(text)
   const { fits, misfits } = SAMPLES.emailAddress
   const options = { require_tld: false, allow_underscores: false }
@@ -297,7 +297,7 @@ test.each([
 })
 
 test('a URI beyond ASCII fits however often it was checked before', () => {
-  // Node 20 and 22: `URL.canParse` turns false for it after some 5,000 calls.
+  // In Node 20 and 22, `URL.canParse` wrongly returns false for it after some 5,000 calls.
   for (let call = 0; call < 20_000; call++) {
     if (!textFits('uri', 'https://münchen.example/')) expect.fail(`refused at call ${call}`)
   }
@@ -328,7 +328,7 @@ test('a host beyond ASCII of more than 253 characters does not fit, without its 
   expect(textFits('uri', `urn:${longer}`)).toBe(true)
 })
 
-/** Texts that make a careless rule go back and forth: a start, a part said again and again, an end. */
+/** Texts that make a careless rule backtrack: a start, a repeated part, an end. */
 const ADVERSARIAL: Readonly<Record<RuledKind, readonly (readonly [string, string, string])[]>> = {
   uri: [
     ['http://', 'é', ''],
@@ -397,7 +397,7 @@ const ADVERSARIAL: Readonly<Record<RuledKind, readonly (readonly [string, string
   ],
 }
 
-/** Time of the processor, which a busy machine does not take from this process; the least of three runs. */
+/** CPU time, which a busy machine does not increase; the least of three runs. */
 function shortestMs(run: () => unknown): number {
   const times = [1, 2, 3].map(() => {
     const before = process.cpuUsage()

@@ -1,4 +1,4 @@
-// The disk of the crash tests must lose what a real one loses, and nothing else.
+// The disk of the crash tests must lose what a real disk loses, and nothing else.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { openLevelKv } from '../../../src/index.js'
@@ -30,7 +30,7 @@ async function keysOf(level: Level): Promise<string> {
   return keys.map((key) => new TextDecoder().decode(key)).join('')
 }
 
-/** The keys that a crash of the machine leaves, for many seeds. */
+/** The keys that remain after a crash of the machine, for many seeds. */
 async function keptBySeed(
   options: FaultDiskOptions,
   writes: readonly (readonly [key: string, sync: boolean])[],

@@ -1,4 +1,4 @@
-// A random test that hangs ends, and says with which choices.
+// A random test that hangs ends, and reports its choices.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-// The server that rowstash/testing gives to the tests of programs.
+// The server that rowstash/testing offers to tests of programs.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
   createTestServer,
@@ -96,7 +96,7 @@ test.each<[FaultRule['fault'], string[]]>([
   await server.store
     .team('test')
     .stash('s')
-    .put('0', [{ a: 1 }]) // So that the next write is that of the create.
+    .put('0', [{ a: 1 }]) // so that the next write is the create's
   server.fail({ method: 'POST', path: '/tables', fault })
 
   await expect(

@@ -53,7 +53,7 @@ test('one order explains what the owner of a directory and clients of its server
       const owner: Member = {
         name: 'owner',
         place: { directory },
-        callers: 4,
+        callers: 8,
         port,
         follows: FEEDS,
       }
@@ -62,7 +62,7 @@ test('one order explains what the owner of a directory and clients of its server
         return {
           name: `client${at}`,
           place,
-          callers: 2,
+          callers: 1,
           port: null,
           follows: at === 0 ? FEEDS : [],
         }

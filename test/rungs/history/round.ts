@@ -48,6 +48,7 @@ export type RoundPlan = Readonly<{
 }>
 
 const RUNS_MS_MAX = 180_000
+const FAULT_EVERY_MS = 1_500
 
 type Life = { readonly member: Member; readonly process: RunningWriter; isOpen: boolean }
 
@@ -100,7 +101,7 @@ export class Round {
     const endsAt = performance.now() + RUNS_MS_MAX
     while (this.done.size < this.#plan.operations && this.wrong.length === 0) {
       if (performance.now() > endsAt) break
-      await pause(20 + this.#random.below(300))
+      await pause(this.#random.below(FAULT_EVERY_MS))
       const faults = swarm.faults.filter((fault) => fault === 'kill' || fault === 'pause')
       if (faults.length > 0) await this.#fail(this.#random.pick(faults), this.#random.pick(members))
     }

@@ -314,7 +314,6 @@ async function rowsOfBackup(pieces: readonly Bytes[], tableId: string): Promise<
   })
   const quiet = {
     maintenance: {
-      jobIntervalMs: 0,
       garbageCollectionIntervalMs: 0,
       compactionIntervalMs: 0,
       recompressionIntervalMs: 0,
@@ -323,6 +322,11 @@ async function rowsOfBackup(pieces: readonly Bytes[], tableId: string): Promise<
   const store = await openStore({ ...quiet, kv: kv ?? fail('It is open'), objects })
   try {
     expectEqual('the damage of a backup', await damageOf(store), [])
+    const team = store.team(TEAM)
+    for (const { id } of await team.jobs()) {
+      const { status } = await team.job(id).wait()
+      expectEqual('the end of a job that a backup has', status, 'succeeded')
+    }
     return await rowsOf(store.team(TEAM).table(tableId))
   } finally {
     await store.close()

@@ -26,8 +26,8 @@ export {
 export { invalidArgument }
 
 /**
- * A path that was given as a text or as a `file:` URL, made absolute.
- * @param what - What is there, for the message.
+ * The absolute path of a text or a `file:` URL.
+ * @param what - What the path leads to, for the message.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */
 export function resolvePath(what: string, given: unknown): string {

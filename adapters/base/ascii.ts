@@ -1,2 +1,2 @@
-// The codes of characters, for scanners outside of the core.
+// Character codes, for scanners outside the core.
 export * from '../../src/base/ascii.js'

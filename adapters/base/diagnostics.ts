@@ -1,15 +1,16 @@
-// Publishes what a store and a server do to `node:diagnostics_channel`. Without subscribers, an event costs one look.
+// Publishes the events of a store and a server on `node:diagnostics_channel`. Without subscribers, an event costs one
+// check.
 import { type Channel, channel } from 'node:diagnostics_channel'
 import type { IncomingMessage } from 'node:http'
 import type { StoreEvent } from '../../src/index.js'
 import type { AnsweredRequest } from '../../src/ports.js'
 
 /**
- * The message of `rowstash:request:start` and `rowstash:request:end`: one object for both, so that a subscriber may keep
- * state by it. Do not export the request: its path and headers may grant access.
+ * The message of `rowstash:request:start` and `rowstash:request:end`. Both get the same object, so that a subscriber
+ * can use it as a key. Do not export the request: its path and headers may grant access.
  */
 export type RequestMessage = {
-  /** The request as node:http has it. */
+  /** The request of node:http. */
   readonly request: IncomingMessage
   /** Set at the end, unless the request was refused before the contract saw it. */
   answered?: AnsweredRequest
@@ -44,7 +45,7 @@ export function publishEvent(event: StoreEvent): void {
 
 /**
  * Publishes the start of a request, serves it, and publishes its end: after its answer was sent, or its connection was
- * lost. Stores that are bound to the first channel are those of the work on the request.
+ * lost. Stores bound to the first channel apply to the work on the request.
  */
 export function publishRequest(
   request: IncomingMessage,

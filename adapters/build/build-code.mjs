@@ -1,8 +1,8 @@
-// The code of the package, which tsup.config.ts makes first; by itself: node build-code.mjs FOLDER [PROGRAM], of the
-// whole package, or of one program. Whatever is wrong rejects, also what rollup only warns of.
+// Builds the code of the package; called first by tsup.config.ts. Alone: node build-code.mjs FOLDER [PROGRAM], for the
+// whole package or one program. Fails on any problem, also on rollup's warnings.
 //
-// esbuild translates each file, and rollup bundles what it gives. esbuild would bundle, too, but declares the constants
-// of a bundle with `var`, which V8 reads anew at every use (PERFORMANCE.md, P12).
+// esbuild translates each file, and rollup bundles the output. esbuild could bundle too, but declares a bundle's
+// constants with `var`, which V8 reads again at every use (PERFORMANCE.md, P12).
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
@@ -20,12 +20,12 @@ const LIBRARY = {
   cli: 'adapters/cli/cli.ts',
 }
 
-/** Characters of a line: a place in a stack trace tells something. */
+/** Most characters per line, so that places in a stack trace are useful. */
 const LINE_MAX = 120
 
 /**
- * Translates sources, without comments and indentation: V8 holds the source of what is loaded in its heap
- * (PERFORMANCE.md, P48). Names stay, so a stack trace tells as much.
+ * Translates sources, without comments and indentation, because V8 keeps loaded source in its heap (PERFORMANCE.md,
+ * P48). Names stay, for stack traces.
  */
 function translated(target) {
   return {
@@ -45,7 +45,7 @@ function translated(target) {
   }
 }
 
-/** Puts the files of the page into the package as text, in a file that is loaded when somebody asks for the page. */
+/** Puts the files of the page into the package as text, in a module that is loaded when the page is first requested. */
 const builtPage = {
   name: 'built-page',
   async load(id) {
@@ -58,7 +58,7 @@ const builtPage = {
   },
 }
 
-/** The core is one file: V8 reads a constant of another file at every use. The client is no part of it. */
+/** The core is one file, because V8 reads a constant of another file again at every use. The client is separate. */
 function chunkOf(id) {
   return /[\\/]src[\\/](?!client[\\/]).*\.ts$/.test(id) ? 'core' : undefined
 }
@@ -71,7 +71,7 @@ async function write(dir, input, target, output) {
     external: (id) => !id.startsWith('.') && !isAbsolute(id) && !id.endsWith('.ts'),
     treeshake: { moduleSideEffects: false },
     onLog(level, { code, message }) {
-      // `ports` has types alone.
+      // `ports` has only types.
       if (level === 'warn' && code !== 'EMPTY_BUNDLE') throw new Error(message)
     },
   })
@@ -81,15 +81,15 @@ async function write(dir, input, target, output) {
 
 async function writePackage(dir) {
   await write(dir, LIBRARY, 'node20', { manualChunks: chunkOf })
-  // Programs that only ask a server load nothing of a store.
+  // Programs that only use a server load nothing of a store.
   await write(dir, { client: 'src/client/client.ts' }, 'es2022')
   await chmod(join(dir, 'cli.js'), 0o755)
-  // The text that a server sends, whose source has indentation.
+  // The text that a server sends. The source has indentation.
   const document = JSON.parse(await readFile('src/contract/openapi/openapi.json', 'utf8'))
   await writeFile(join(dir, 'openapi.json'), `${JSON.stringify(document)}\n`)
 }
 
-/** @param program - Built instead of the package. */
+/** @param program - A program to build instead of the package. */
 export async function buildCode(dir, program) {
   await rm(dir, { recursive: true, force: true })
   await mkdir(dir, { recursive: true })

@@ -1,5 +1,5 @@
-// `npm run build`, after tsup: lets a program without fast-check compile, whose declarations name its types. The generators,
-// which it cannot call, then take and return `any`.
+// `npm run build`, after tsup: lets programs without fast-check compile, although declarations refer to its types.
+// Without it, the generators take and return `any`.
 import { readFile, writeFile } from 'node:fs/promises'
 
 const OPTIONAL = "import fastCheck from 'fast-check';\n"

@@ -1,7 +1,7 @@
 // A backup as a file.
 //
-// Invariant: a file under the requested name is a complete backup on disk: it was written and synced under a
-// sibling name, and renamed.
+// Invariant: a file under the requested name is a complete backup on disk: it is written and synced under a sibling
+// name, and then renamed.
 
 import { lstat, open, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
@@ -15,11 +15,11 @@ import { syncDirectory } from '../fs/fs-folders.js'
 import { removeUnfinishedBackups, temporaryPath } from './leftovers.js'
 
 /**
- * Backs up a store into a new file while the store is in use. On failure there is no file.
+ * Backs up a store, which may be in use, into a new file. On failure there is no file.
  * @param path - A path, or a `file:` URL.
  * @returns The size of the file in bytes.
- * @throws {StoreError} OPTION_NOT_ALLOWED (the file exists, or as `store.backup`), ABORTED, STORE_CLOSED,
- *   DATA_CORRUPT, STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
+ * @throws {StoreError} OPTION_NOT_ALLOWED (the file exists, or as `store.backup`), ABORTED, STORE_CLOSED, DATA_CORRUPT,
+ *   STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
  * @example
  * import { backupToFile } from 'rowstash/node'
  *
@@ -37,7 +37,7 @@ export async function backupToFile(
   return saveBackup(resolvePath('The backup', path), () => store.backup(options))
 }
 
-/** As `backupToFile`, from the bytes of a backup. */
+/** Writes the bytes of a backup to a new file. Errors are as of `backupToFile`. */
 export async function saveBackup(
   path: string,
   backup: () => AsyncIterable<Uint8Array>,
@@ -48,7 +48,7 @@ export async function saveBackup(
   try {
     await removeUnfinishedBackups(dirname(target))
     const bytes = await writeFile(temporary, backup())
-    await checkNameFree(target) // Again: somebody may have made the file meanwhile.
+    await checkNameFree(target) // Again: the file may have been made meanwhile.
     await rename(temporary, target)
     await syncDirectory(dirname(target))
     return bytes
@@ -58,7 +58,7 @@ export async function saveBackup(
   }
 }
 
-/** @throws {StoreError} if something has the name, even a link to nothing */
+/** @throws {StoreError} if the name exists, even as a broken link */
 async function checkNameFree(path: string): Promise<void> {
   const found = await lstat(path).catch(() => undefined)
   if (found === undefined) return
@@ -66,7 +66,7 @@ async function checkNameFree(path: string): Promise<void> {
 }
 
 async function writeFile(path: string, pieces: AsyncIterable<Uint8Array>): Promise<number> {
-  const handle = await open(path, 'wx', PRIVATE_FILE) // It holds secrets.
+  const handle = await open(path, 'wx', PRIVATE_FILE) // A backup contains secrets.
   try {
     let bytes = 0
     for await (const piece of pieces) {

@@ -1,9 +1,9 @@
 // Makes an empty store under a sibling name and renames it into place.
 //
 // Invariants:
-// - The rename is the commit point. Before it, all files and folders of the store are on disk: after a power cut
-//   during its creation a database cannot be opened (LEVELDB.md, F12).
-// - If several processes create one store, one wins. The others remove theirs and use the winner's.
+// - The rename is the commit point. Before it, all files and folders of the store are on disk: a database cannot be
+//   opened after a power cut during its creation (LEVELDB.md, F12).
+// - If several processes create the same store, one wins; the others remove theirs and use it.
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { NO_BYTES, toHex } from '../../src/base/bytes.js'
@@ -19,10 +19,10 @@ import { FORMAT_FILE, renderFormatFile } from './directory-format.js'
 import { makeHighWaterPlace } from './high-water-file.js'
 import { beginStore, endStore, removeUnfinishedStores, temporaryPath } from './leftovers.js'
 
-/** Errors of a rename onto a directory that is not empty: another process has created the store. */
+/** Errors of a rename onto a nonempty directory: another process has created the store. */
 const LOST_RACE_CODES: ReadonlySet<unknown> = new Set(['ENOTEMPTY', 'EEXIST'])
 
-/** Errors of a rename onto the root of a mounted file system, whose sibling is on another file system. */
+/** Errors of a rename onto a mount point: its sibling is on another file system. */
 const MOUNT_POINT_CODES: ReadonlySet<unknown> = new Set(['EBUSY', 'EXDEV'])
 
 /** Creates a store at an absolute path that is missing or an empty directory. */

@@ -22,14 +22,14 @@ export const PACKAGE_VERSION = '0.1.0'
 const FORMAT_NUMBER = 1
 const FORMAT_BYTES_MAX = 1_024
 const HEAD_PATTERN = /^rowstash store\nformat: (0|[1-9][0-9]{0,8})\n/
-/** What this version may write and earlier ones would misread. The names are on disk: never change or reuse one. */
+/** Features that earlier versions would misread. The names are on disk: never change or reuse one. */
 const FEATURES: readonly string[] = ['table-life', 'keys', 'shared-objects']
 
-/** The names of such features. */
+/** The line with the names of such features. */
 const REQUIRES_PATTERN = /^requires: ([a-z0-9-]{1,64}(?: [a-z0-9-]{1,64}){0,15})\n/
 const REST_PATTERN = /^created-by: rowstash [0-9A-Za-z.+-]{1,64}\nstore: ([0-9a-f]{32})\n$/
 
-/** @param store - The name of the store: 32 lower-case hex digits. */
+/** @param store - The store's name: 32 lower-case hex digits. */
 export function renderFormatFile(store: string): string {
   return [
     'rowstash store',
@@ -42,7 +42,7 @@ export function renderFormatFile(store: string): string {
 
 /**
  * Reads the FORMAT file of a directory.
- * @returns the random name of the store.
+ * @returns the store's random name.
  * @throws {StoreError} FORMAT_UNKNOWN
  */
 export async function readFormatFile(directory: string): Promise<string> {
@@ -51,8 +51,8 @@ export async function readFormatFile(directory: string): Promise<string> {
 }
 
 /**
- * Adds the features of this version to a FORMAT file that lacks one, so that earlier versions refuse the store from now
- * on. The caller holds the lock of the store.
+ * Adds the features of this version to a FORMAT file that lacks some, so that earlier versions reject the store from
+ * now on. The caller holds the store's lock.
  */
 export async function addFeatures(directory: string): Promise<void> {
   const path = join(directory, FORMAT_FILE)
@@ -71,7 +71,7 @@ export async function addFeatures(directory: string): Promise<void> {
   await syncDirectory(directory)
 }
 
-/** The text of a FORMAT file of this format, with all features of this version. */
+/** The text of a FORMAT file, extended by all features of this version. */
 function withFeatures(text: string): string {
   const [head = ''] = HEAD_PATTERN.exec(text) ?? []
   const rest = text.slice(head.length).replace(REQUIRES_PATTERN, '')
@@ -109,7 +109,7 @@ export function parseFormatFile(text: string, path: string): string {
   return store
 }
 
-/** The features that a FORMAT file names. */
+/** The features in a FORMAT file. */
 function requiredOf(text: string): readonly string[] {
   const rest = text.replace(HEAD_PATTERN, '')
   return REQUIRES_PATTERN.exec(rest)?.[1]?.split(' ') ?? []

@@ -1,16 +1,15 @@
-// The lock of a directory. LevelDB's own is lost when this process closes any descriptor of kv/LOCK (LEVELDB.md, F19):
-// so an owner record is made first, and LevelDB's file is touched only by its owner.
+// The lock of a directory. LevelDB's own lock is lost when this process closes any descriptor of kv/LOCK (LEVELDB.md,
+// F19). So an owner record is created first, and only its owner touches LevelDB's file.
 //
 // Invariants:
-// - Each opening makes a record of its own, then looks for others, and has the directory if all others are gone. Of
-//   two that look at the same time one sees the other: the higher nonce yields (the one-bit algorithm of Burns and
+// - Each opening creates a record, then looks for others, and owns the directory if all others are gone. Of two
+//   concurrent openings, at least one sees the other, and the higher nonce yields (the one-bit algorithm of Burns and
 //   Lynch).
-// - Names are used once, so what is removed is the record that was judged.
-// - A record is gone if it is released, its process is known not to run, or not to have it open: then the worker thread
-//   has ended that made it. Where that cannot be seen, it is gone if it misses all its beats for a while and LevelDB's
-//   lock is free.
-// - A process that was paused may find its record gone. It looks for it before it acknowledges a commit
-//   (held-directory).
+// - Names are used once, so the record removed is the one that was judged.
+// - A record counts as gone if it was released, or its process certainly does not run, or does not have it open (then
+//   the worker thread that created it has ended). If that is unknown, it is gone if it misses all beats for a while and
+//   LevelDB's lock is free.
+// - A paused process may lose its record. It checks the record before it acknowledges a commit (held-directory).
 import { randomBytes } from 'node:crypto'
 import { closeSync, fstatSync, openSync, readdirSync, statSync } from 'node:fs'
 import { rm, stat } from 'node:fs/promises'
@@ -31,23 +30,23 @@ import {
 } from './owner-record.js'
 import { hasOwnTable, isRunning, thisProcess } from './process-life.js'
 
-/** A record that cannot be judged otherwise is gone after so many missed beats. */
+/** Time of missed beats after which a record counts as gone, if nothing else is known. */
 const SILENCE_MS = 3 * BEAT_MS
 
-/** How long one that opens waits for another one to yield, which takes it some milliseconds. */
+/** How long an opening waits for another one to yield, in milliseconds; that takes some milliseconds. */
 const YIELD_MS_MAX = 1_000
 const YIELD_PAUSE_MS = 5
 
 const PAUSE_MS = 50
 
-/** Passes by itself, or in tests as they say. */
+/** The clock and its pauses; tests replace them. */
 export type Time = Readonly<{ nowMs(): number; pause(ms: number): Promise<unknown> }>
 
 /**
  * Takes the lock of a directory.
- * @param path - Without symbolic links.
- * @param waitMs - How long to wait for an owner that lives.
- * @throws {StoreError} STORE_LOCKED, which names the owner
+ * @param path - The directory, without symbolic links.
+ * @param waitMs - How long to wait for a live owner, in milliseconds.
+ * @throws {StoreError} STORE_LOCKED, with the owner
  */
 export async function lockDirectory(
   path: string,
@@ -76,19 +75,19 @@ export async function lockDirectory(
   }
 }
 
-/** `silent`: it has not beaten yet, as long as it is watched. */
+/** `silent`: no beat was seen yet. */
 type State = 'gone' | 'silent' | 'alive'
 
 type Rival = Readonly<{ record: OwnerRecord; state: Exclude<State, 'gone'> }>
 
 type Self = Omit<OwnerRecord, 'nonce'>
 
-/** The owner records of others in a directory. */
+/** The owner records of other openings of a directory. */
 class Rivals {
   readonly #path: string
   readonly #self: Self
   readonly #time: Time
-  /** What was seen of records by their beats, by path. */
+  /** Observed beats of records, by path. */
   readonly #watched = new Map<string, Readonly<{ beat: number; since: number; beats: boolean }>>()
   #looks = 0
 
@@ -98,7 +97,7 @@ class Rivals {
     this.#time = time
   }
 
-  /** Those that are not gone; the others are removed. @param own - The nonce of the record that is none of them. */
+  /** Finds records that are not gone, and removes the others. @param own - The nonce of our own record. */
   async find(own?: string): Promise<readonly Rival[]> {
     const rivals: Rival[] = []
     this.#looks++
@@ -113,7 +112,7 @@ class Rivals {
     return rivals
   }
 
-  /** Waits until no other record is there. @returns false: another one goes first. */
+  /** Waits until there is no other record. @returns false: another opening has precedence. */
   async yieldTo(own: OwnRecord): Promise<boolean> {
     const began = this.#time.nowMs()
     for (;;) {
@@ -130,7 +129,7 @@ class Rivals {
     if (beat === RELEASED_BEAT) return 'gone'
     const self = this.#self
     const isSameBoot = record.boot === self.boot
-    // The number of a file system counts in one boot: another machine gives another one to what both share.
+    // The device number of a file system is valid during one boot: another machine has another number for a shared one.
     const isOnOther = isSameBoot && record.device !== self.device
     const isCopy = isOnOther || record.inode !== self.inode
     const isHere = record.host === shownHost(self.host)
@@ -146,7 +145,7 @@ class Rivals {
     const now = this.#time.nowMs()
     const seen = this.#watched.get(path)
     if (seen === undefined || seen.beat !== beat) {
-      // A record that was not there at the first look is a sign of life as well.
+      // A record that is new since the first look is alive too.
       const beats = seen !== undefined || this.#looks > 1
       this.#watched.set(path, { beat, since: now, beats })
       return beats ? 'alive' : 'silent'
@@ -155,15 +154,15 @@ class Rivals {
     return seen.beats ? 'alive' : 'silent'
   }
 
-  /** What only LevelDB's lock can tell. */
+  /** Decides by LevelDB's lock alone. */
   async #unlessLocked(): Promise<State> {
     return (await isLocked(join(this.#path, 'kv'))) ? 'alive' : 'gone'
   }
 }
 
 /**
- * Whether a process of this system has a file open: the system closes those of a worker thread that ends. Where it does
- * not tell, the file counts as open.
+ * Whether a process of this system has a file open. The system closes the files of a worker thread that ends. If it is
+ * unknown, the file counts as open.
  */
 function isOpenIn(pid: number, path: string): boolean {
   const isOurs = pid === process.pid
@@ -177,7 +176,7 @@ function isOpenIn(pid: number, path: string): boolean {
       const found = statSync(join(folder, name), { throwIfNoEntry: false })
       return found?.dev === dev && found.ino === ino
     }
-    // One is the probe. If this process does not have that, the system does not tell.
+    // One of them is the probe. If this process does not seem to have it, the result is unknown.
     return readdirSync(folder).filter(isSame).length !== (isOurs ? 1 : 0)
   } catch {
     return true

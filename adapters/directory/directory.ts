@@ -1,5 +1,4 @@
-// The embedded default: a store in one directory, with classic-level for the control records and one
-// file per object.
+// The embedded default: a store in one directory, with classic-level for the control records and one file per object.
 //
 //     <directory>/FORMAT     identifies the directory; written once
 //     <directory>/HIGHWATER  the high-water mark of the store
@@ -8,11 +7,11 @@
 //     <directory>/objects    the objects
 //
 // Invariants:
-// - A directory that holds a FORMAT file is a whole store: it was made under a sibling name and renamed.
-// - Only an empty directory is turned into a store, and a store is never created again in place:
-//   LevelDB deletes the files of a database whose CURRENT it misses (LEVELDB.md, F5).
-// - LevelDB is called only while this opening has the lock of the directory (directory-lock): it gives up its own
-//   when a second open fails, and opens one directory twice by two spellings of its path (LEVELDB.md, F9, F10, F19).
+// - A directory with a FORMAT file is a complete store: it was created under a sibling name and renamed.
+// - Only an empty directory becomes a store, and a store is never recreated in place: LevelDB deletes the files of a
+//   database without CURRENT (LEVELDB.md, F5).
+// - LevelDB is called only while this opening has the directory's lock (directory-lock): LevelDB loses its own lock
+//   when a second open fails, and opens a directory twice under two spellings of its path (LEVELDB.md, F9, F10, F19).
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { retry } from '../../src/base/backoff.js'
@@ -50,23 +49,22 @@ export type DirectoryPorts = Readonly<{
 /** Options of the ports of a directory. */
 export interface DirectoryPortOptions {
   /**
-   * Opens a store with the remaining commits if acknowledged ones are missing, or may be missing.
-   * Default: false. Such a store then fails with DATA_LOSS or DATA_CORRUPT, and the message names the missing part.
+   * Whether to open a store with the remaining commits if acknowledged ones are missing, or may be. Default: false: it
+   * fails with DATA_LOSS or DATA_CORRUPT, and the message names the missing part.
    */
   readonly acceptLoss?: boolean | undefined
   /**
-   * When a change is acknowledged. `commit`: after it is on disk, so a power cut loses nothing. `interval`: before that;
-   * a power cut may lose the changes of the last `flushMs`, the newest first, and nothing else. `none`: before that, and
-   * nothing is synced; a power cut may lose any of the latest changes, and the store may refuse to open. Use it for data
-   * that can be created again. No mode loses anything if only the process ends.
-   * Default: `commit`.
+   * When a change is acknowledged. `commit`: after it is on disk, so a power cut loses nothing. `interval`: before
+   * that; a power cut may lose the changes of the last `flushMs`, the newest first, and nothing else. `none`: before
+   * that, and nothing is synced; a power cut may lose any of the latest changes, and the store may not open. Use it for
+   * data that can be recreated. No mode loses anything if only the process ends. Default: `commit`.
    */
   readonly durability?: 'commit' | 'interval' | 'none' | undefined
-  /** With `interval`, the time after which a change is on disk, in milliseconds. Default: 1,000. Range: 10 to 60,000. */
+  /** With `interval`: the time after which a change is on disk, in milliseconds. Default: 1,000. Range: 10 to 60,000. */
   readonly flushMs?: number | undefined
   /**
-   * How long to wait for another process, worker thread or store that has the directory open, in milliseconds. One in
-   * another container or PID namespace is given up after 7.5 seconds without a sign of life in any case.
+   * How long to wait while another process, worker thread or store has the directory open, in milliseconds. An owner in
+   * another container or PID namespace is considered gone after 7.5 seconds without a sign of life, in any case.
    * Default: 0. Range: 0 to 3,600,000.
    */
   readonly waitMs?: number | undefined
@@ -78,15 +76,14 @@ type WaitOption = Pick<DirectoryPortOptions, 'waitMs'>
 
 type PortOptions = Omit<DirectoryPortOptions, 'waitMs'> &
   Readonly<{
-    /** See `LevelKvOptions`; set when a backup is restored. */
+    /** See `LevelKvOptions`; set by a restore. */
     versionBaseMin?: number
   }>
 
 /**
- * Opens the store in a directory, or creates one in a directory that is missing or empty.
- * @throws {StoreError} FORMAT_UNKNOWN (the path is something else, and was not changed), STORE_LOCKED (this
- *   or another process has it open), DATA_LOSS, DATA_CORRUPT (the store is damaged), STORAGE_UNAVAILABLE,
- *   INSUFFICIENT_STORAGE
+ * Opens the store in a directory. Creates a store if the directory is missing or empty.
+ * @throws {StoreError} FORMAT_UNKNOWN (the path is something else, and was not changed), STORE_LOCKED (this or another
+ *   process has it open), DATA_LOSS, DATA_CORRUPT (the store is damaged), STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
  */
 export async function openDirectoryPorts(
   path: string,
@@ -99,7 +96,7 @@ export async function openDirectoryPorts(
   try {
     if ((await findDirectory(absolute)) !== 'store') {
       await createDirectory(absolute)
-      await findDirectory(absolute) // After a lost race of creation this finds the winner's store.
+      await findDirectory(absolute) // If creation lost a race, this finds the winner's store.
     }
     const real = await realpath(absolute)
     const { mode } = await stat(real)
@@ -111,10 +108,10 @@ export async function openDirectoryPorts(
   }
 }
 
-/** Mode bits of the group and of others; Windows has none. */
+/** Mode bits of group and others; none on Windows. */
 const OTHERS = process.platform === 'win32' ? 0 : 0o077
 
-/** Warns of a directory that is open to other users, such as a copy or one of an earlier version. */
+/** Warns if other users can access a directory, such as a copy, or one created by an earlier version. */
 function warnOfOthers(path: string, mode: number): void {
   if ((mode & OTHERS) === 0) return
   const bits = (mode & 0o777).toString(8)
@@ -149,7 +146,7 @@ async function findDirectory(path: string): Promise<'missing' | 'empty' | 'store
   throw new StoreError('FORMAT_UNKNOWN', `The directory ${path} is neither empty nor a store`)
 }
 
-/** A process that was killed may still be ending, and LevelDB's lock ends with it. */
+/** A killed process may still be ending, and with it LevelDB's lock. */
 const ENDING_MS_MAX = 1_000
 const ENDING_PAUSE_MS = 20
 
@@ -204,8 +201,8 @@ async function openParts(
 }
 
 /**
- * Tells earlier versions that they cannot read what this one writes. On a full disk the store is opened all the same, to
- * be read: the next opening tries again.
+ * Marks the store for earlier versions, which cannot read what this one writes. On a full disk, the store is still
+ * opened for reading, and the next opening tries again.
  */
 async function requireFeatures(
   path: string,
@@ -221,16 +218,16 @@ async function requireFeatures(
   }
 }
 
-/** Errors of a disk that takes no more. */
+/** Errors of a disk that accepts no writes. */
 const FULL_CODES: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EROFS'])
 
 /**
- * Checks, without changing anything, that a directory has all parts of a store.
- * @returns the name of the store.
+ * Checks that a directory has all parts of a store. Changes nothing.
+ * @returns the store's name.
  */
 async function checkParts(path: string): Promise<string> {
   const store = await readFormatFile(path)
-  // LevelDB itself changes files before it refuses.
+  // Checked here, because LevelDB changes files before it fails.
   for (const part of ['kv/CURRENT', 'objects']) {
     try {
       await stat(join(path, part))
@@ -243,7 +240,7 @@ async function checkParts(path: string): Promise<string> {
   return store
 }
 
-/** Checks all files of the database, because LevelDB does not. */
+/** Checks all files of the database, since LevelDB does not. */
 async function checkKvFiles(
   path: string,
   store: string,
@@ -270,10 +267,10 @@ function lockedElsewhere(path: string, cause: unknown): StoreError {
   return new StoreError('STORE_LOCKED', message, { cause })
 }
 
-/** Bytes that LevelDB collects in memory and in its log before it writes a table: its own default. */
+/** Bytes that LevelDB collects in memory and in its log before it writes a table: LevelDB's default. */
 const BUFFER_BYTES = 4 * 1_048_576
 
-/** A larger buffer: all data that is not on disk must fit in one log, and each flush costs a table. */
+/** A larger buffer: all data that is not on disk must fit in one log, and each flush writes a table. */
 const WIDE_BUFFER_BYTES = 32 * 1_048_576
 
 type DirectoryKv = Readonly<{
@@ -289,7 +286,7 @@ async function openKv(
 ): Promise<DirectoryKv> {
   let database: DirectoryLevel | undefined
   const openDatabase = () => {
-    // It is reopened after a failed write, which may be a lack of descriptors: LevelDB does not distinguish that.
+    // The failed write before this reopening may be due to a lack of descriptors, which LevelDB does not distinguish.
     if (database !== undefined) processDescriptors().release()
     database = newDatabase(join(path, 'kv'), options)
     return database
@@ -320,8 +317,8 @@ function newDatabase(folder: string, { durability }: PortOptions): DirectoryLeve
     createIfMissing: false,
     writeBufferSize: durability === 'interval' ? WIDE_BUFFER_BYTES : BUFFER_BYTES,
   })
-  // Else a power cut may undo the rename of CURRENT, and bring back the log of before without its last,
-  // unsynced commit, beside the new log with the commits after it (LEVELDB.md, F13).
+  // Otherwise a power cut may undo the rename of CURRENT. That would bring back the previous log, without its last
+  // unsynced commit, beside the new log with later commits (LEVELDB.md, F13).
   database.hooks.postopen.add(() => syncDirectory(folder))
   return database
 }
@@ -332,7 +329,8 @@ async function openObjects(
   { durability }: PortOptions,
 ): Promise<ObjectStore> {
   try {
-    // With `interval` too, an object is on disk before a commit names it: the commit may reach the disk at any time.
+    // With `interval` too, an object is on disk before a commit names it, because the commit may reach the disk at any
+    // time.
     return await openFsObjects(join(path, 'objects'), { sync: durability !== 'none' })
   } catch (failure) {
     await kv.close()

@@ -1,18 +1,18 @@
 // Checks that the directory of an open store still belongs to this process.
 //
-// The owner record may be gone: somebody removed it, or another process took the directory over while this one was
-// paused. And LevelDB locks the file kv/LOCK, not its name: if that file is removed, another program can open the
-// database, and this process keeps writing to files that are gone (LEVELDB.md, F15). So the record must be there, and
-// the inodes behind the names are compared with those at open (PERFORMANCE.md, P30).
+// The owner record may be gone: it was removed, or another process took the directory over while this one was paused.
+// And LevelDB locks the file kv/LOCK, not its name: if that file is removed, another program can open the database,
+// while this process still writes to deleted files (LEVELDB.md, F15). So the record must exist, and the inodes behind
+// the names are compared with those at open (PERFORMANCE.md, P30).
 //
-// Invariant: `check` returns only if no other process had begun to open the database when it was called. So a write
-// that is acknowledged after a check is read by the other process.
+// Invariant: `check` returns only if no other process had begun to open the database when it was called. So the other
+// process reads every write that is acknowledged after a check.
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { StoreError } from '../../src/base/store-error.js'
 import { fileError } from '../fs/fs-error.js'
 
-/** Interval between checks of the names that change only after kv/LOCK, in milliseconds. */
+/** Interval between checks of the other names, which change only after kv/LOCK, in milliseconds. */
 const WHOLE_CHECK_MS = 1_000
 
 /** Identifies a file or a directory independently of its name. */
@@ -24,10 +24,10 @@ export class HeldDirectory {
   readonly #lockPath: string
   readonly #directory: Identity | undefined
   readonly #lock: Identity | undefined
-  /** `next`: the file that is being renamed to this path, and has it at some moment of an asynchronous rename. */
+  /** `next`: the file being renamed to this path; at some moment of the asynchronous rename it has the name. */
   #mark: Readonly<{ path: string; file: Identity; next?: Identity }> | undefined
   #checkedAt = 0
-  /** The loss, which is permanent: LevelDB then releases its files, and new ones may get their inodes. */
+  /** The loss, which is permanent: LevelDB then closes its files, and new ones may get their inodes. */
   #loss: StoreError | undefined
 
   /**
@@ -48,16 +48,16 @@ export class HeldDirectory {
     this.#mark = { path, file }
   }
 
-  /** Accepts another file as the mark too, until `holdMark`: it is about to be renamed to the mark's path. */
+  /** Also accepts another file as the mark until `holdMark`, because it is about to be renamed to the mark's path. */
   expectMark(next: Identity): void {
     if (this.#mark !== undefined) this.#mark = { ...this.#mark, next }
   }
 
   /**
-   * Checks that the owner record is there, and kv/LOCK is still the file that LevelDB has locked. Once a second, and with
-   * `all`, also checks the high-water mark and that the directory is writable.
-   * @throws {StoreError} DATA_LOSS: another process may have written; STORAGE_UNAVAILABLE: the directory is
-   *   missing or not writable.
+   * Checks that the owner record exists, and that kv/LOCK is still the file that LevelDB has locked. Once a second, and
+   * with `all`, also checks the high-water mark, and that the directory is writable.
+   * @throws {StoreError} DATA_LOSS: another process may have written; STORAGE_UNAVAILABLE: the directory is missing or
+   *   not writable.
    */
   check(all: boolean): void {
     if (this.#loss !== undefined) throw this.#loss
@@ -96,7 +96,7 @@ export class HeldDirectory {
   }
 }
 
-/** The identity of a path; undefined: nothing has this name. */
+/** The identity of the file at a path; undefined: there is none. */
 function identityOf(path: string): Identity | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })

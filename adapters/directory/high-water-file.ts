@@ -18,17 +18,17 @@ import { HeldDirectory } from './held-directory.js'
 
 const HIGH_WATER_FILE = 'HIGHWATER'
 
-/** Bytes that LevelDB writes when it opens a database, besides the records of its logs. */
+/** Bytes that LevelDB writes when it opens a database, in addition to the records of its logs. */
 const PROBE_BYTES_MIN = 262_144
 const PROBE_PIECE_BYTES = 65_536
 
-/** Bytes that are read, at most: enough to detect a file that is too long. */
+/** Most bytes read: enough to detect a file that is too long. */
 const BYTES_MAX = 1_024
 
 /**
  * The place of a directory's high-water mark.
- * @param store - The name of the store: 32 lower-case hex digits.
- * @param record - The path of the owner record. Default: nobody else knows of the directory.
+ * @param store - The store's name: 32 lower-case hex digits.
+ * @param record - The path of the owner record. Default: none, for a directory that no other process knows.
  */
 export function makeHighWaterPlace(
   directory: string,
@@ -44,9 +44,9 @@ class FsHighWater implements HighWaterFile {
   readonly #directory: string
   readonly #path: string
   readonly #record: string | undefined
-  /** The handle of the file that was written last. */
+  /** The handle of the last written file. */
   #handle: FileHandle | undefined
-  /** Set with the first mark, which is written when the database is open. */
+  /** Set with the first mark, written once the database is open. */
   #held: HeldDirectory | undefined
 
   constructor(directory: string, record: string | undefined) {
@@ -57,7 +57,7 @@ class FsHighWater implements HighWaterFile {
 
   async read(): Promise<Bytes | null> {
     try {
-      await removeFile(`${this.#path}.probe`) // Of a process that ended on a full disk.
+      await removeFile(`${this.#path}.probe`) // Left by a process that ended on a full disk.
       const handle = await withDescriptor(() => open(this.#path, 'r'))
       try {
         const { bytesRead, buffer } = await handle.read(new Uint8Array(BYTES_MAX))
@@ -85,7 +85,7 @@ class FsHighWater implements HighWaterFile {
       } catch (failure) {
         if (this.#handle !== undefined) held.holdMark(this.#path, fstatSync(this.#handle.fd))
         await handle.close()
-        await unlink(temporary).catch((other: unknown) => systemCode(other)) // The next one writes over it.
+        await unlink(temporary).catch((other: unknown) => systemCode(other)) // The next save overwrites it.
         throw failure
       }
       const before = this.#handle
@@ -112,7 +112,7 @@ class FsHighWater implements HighWaterFile {
     this.#held?.check(all)
   }
 
-  /** Checks for room to open the database: LevelDB writes the records of its logs into tables, then a manifest. */
+  /** Checks for room to open the database: LevelDB writes the records of its logs to tables, then a manifest. */
   async probe(): Promise<void> {
     this.check(true)
     const path = `${this.#path}.probe`

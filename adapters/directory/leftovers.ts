@@ -1,9 +1,9 @@
 // Removes the remains of killed processes: stores and backups are made under temporary names, and then renamed.
 //
 // Invariants:
-// - Nothing that a live process works on is removed. A store in the making contains a file that names its process: on
-//   the same system that process can be looked up; elsewhere, as when containers share a disk, age decides.
-// - Remains that cannot be removed are harmless: the next run tries again.
+// - Files of a live process are not removed. An unfinished store contains a file that identifies its process: on the
+//   same system the process can be looked up; otherwise, as when containers share a disk, age decides.
+// - A failure to remove leftovers is harmless: the next run retries.
 import { randomBytes } from 'node:crypto'
 import { lstat, mkdir, open, readdir, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -14,7 +14,7 @@ import { isRunning, ownStart, thisSystem } from './process-life.js'
 /** Idle time after which a process is considered dead, in milliseconds. */
 const LEFTOVER_AGE_MS = 24 * 3_600_000
 
-/** Remains that one run removes, at most, so that it never takes long; the next run continues. */
+/** Most leftovers removed in one run, so that it never takes long; the next run continues. */
 const LEFTOVERS_REMOVED_MAX = 100
 
 /** `<system> <process ID> <its start>` (FORMAT.md, section 1). */
@@ -22,7 +22,7 @@ const MAKER_FILE = 'MAKER'
 const MAKER_PATTERN = /^(\S{1,300}) (\d{1,10}) (\d{0,20})\n$/
 const MAKER_BYTES_MAX = 512
 
-/** Earlier versions restored under the second name. */
+/** The second name is that of restores by earlier versions. */
 const STORE_ENDING = /^\.(?:tmp|restoring)-[0-9a-f]{16}$/
 const BACKUP_ENDING = /\.tmp-[0-9a-f]{16}$/
 
@@ -41,12 +41,12 @@ export async function beginStore(temporary: string): Promise<void> {
   await writeFile(join(temporary, MAKER_FILE), maker, { mode: PRIVATE_FILE, flag: 'wx' })
 }
 
-/** Removes the mark of the maker, which means nothing once the store has its name. */
+/** Removes the mark of the maker, which is meaningless once the store has its name. */
 export async function endStore(path: string): Promise<void> {
   await rm(join(path, MAKER_FILE), { force: true })
 }
 
-/** Removes unfinished stores of killed processes that were creating or restoring the store at a path. */
+/** Removes unfinished stores of killed processes that were creating or restoring a store at this path. */
 export async function removeUnfinishedStores(path: string): Promise<void> {
   const start = basename(path)
   const isOurs = (name: string): boolean =>
@@ -54,7 +54,7 @@ export async function removeUnfinishedStores(path: string): Promise<void> {
   await removeAll(dirname(path), isOurs, isAbandonedStore)
 }
 
-/** Removes unfinished backups of killed processes from a folder, whatever the names of the backups. */
+/** Removes unfinished backups of killed processes from a folder, whatever their names. */
 export async function removeUnfinishedBackups(folder: string): Promise<void> {
   await removeAll(folder, (name) => BACKUP_ENDING.test(name), isAbandonedBackup)
 }
@@ -77,7 +77,7 @@ async function removeAll(
   }
 }
 
-/** The names in a folder; none if the folder may be written to but not listed. */
+/** The names in a folder; none if it is writable but not readable. */
 async function namesInFolder(folder: string): Promise<string[]> {
   try {
     return await readdir(folder)
@@ -110,7 +110,7 @@ async function isOld(path: string): Promise<boolean> {
   return typeof found !== 'object' || Date.now() - found.mtimeMs >= LEFTOVER_AGE_MS
 }
 
-/** The first bytes of a file; none if it is not there. */
+/** The first bytes of a file; none if it does not exist. */
 async function readFirstBytes(path: string, bytesMax: number): Promise<Buffer> {
   try {
     const handle = await open(path, 'r')

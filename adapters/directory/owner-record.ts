@@ -1,6 +1,6 @@
-// The owner records of a directory: empty files, whose names say who has the store open (FORMAT.md, section 1).
+// The owner records of a directory: empty files, whose names identify who has the store open (FORMAT.md, section 1).
 //
-// A file without content is there as a whole or not at all, also after a power cut, and a full disk has room for it.
+// An empty file either exists completely or not at all, even after a power cut, and fits on a full disk.
 import { closeSync, existsSync, futimes, openSync, renameSync } from 'node:fs'
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,17 +11,17 @@ import { systemCode } from '../fs/fs-error.js'
 import { withDescriptor } from '../fs/process-descriptors.js'
 import type { ProcessLife } from './process-life.js'
 
-/** Who opened a store, and in which directory. */
+/** The opener of a store, and the directory. */
 export type OwnerRecord = ProcessLife &
   Readonly<{
-    /** The file system of the directory, and its number there: a copy has another one. */
+    /** The file system and inode of the directory: a copy has another inode. */
     device: string
     inode: string
     /** 16 random hex digits. */
     nonce: string
   }>
 
-/** A name has at most 255 bytes. */
+/** A file name has at most 255 bytes. */
 const HOST_CHARS_MAX = 100
 const NAME_PATTERN =
   /^OWNER\.(\d{1,10})\.(\d{0,20})\.([0-9a-f]{0,32})\.(\d{0,20})\.(\d{1,20})\.(\d{1,20})\.([0-9a-f]{16})@([\w.%-]{0,100})$/
@@ -31,14 +31,14 @@ export function ownerName(record: OwnerRecord): string {
   return `OWNER.${[pid, start, boot, namespace, device, inode, nonce].join('.')}@${shownHost(host)}`
 }
 
-/** A host as it is in a name: `%` and `/` cannot be mistaken. */
+/** A host in a file name: `%` and `/` are encoded. */
 export function shownHost(host: string): string {
   return encodeURIComponent(host)
     .replace(/[!'()*~]/g, '_')
     .slice(0, HOST_CHARS_MAX)
 }
 
-/** undefined: the name of something else. */
+/** undefined: not the name of an owner record. */
 export function parseOwnerName(name: string): OwnerRecord | undefined {
   const [, pid, start, boot, namespace, device, inode, nonce, host] = NAME_PATTERN.exec(name) ?? []
   if (pid === undefined || start === undefined || boot === undefined) return undefined
@@ -47,7 +47,7 @@ export function parseOwnerName(name: string): OwnerRecord | undefined {
   return { pid: Number(pid), start, boot, namespace, device, inode, nonce, host }
 }
 
-/** The names of the owner records in a directory, and what they say. */
+/** The names of the owner records in a directory, parsed. */
 export async function ownerRecords(
   directory: string,
 ): Promise<readonly (readonly [string, OwnerRecord])[]> {
@@ -59,14 +59,14 @@ export async function ownerRecords(
   return found
 }
 
-/** Removes what processes left that were killed while they made a record. Only the owner may. */
+/** Removes files of processes that were killed while they created a record. Only the owner may do so. */
 export async function removeUnnamed(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
     if (/^OWNER\.[0-9a-f]{16}\.tmp$/.test(name)) await rm(join(directory, name), { force: true })
   }
 }
 
-/** The beat of a record, which changes while its owner lives; undefined: there is no such record any more. */
+/** The beat of a record, which changes while its owner is alive; undefined: the record no longer exists. */
 export async function beatOf(path: string): Promise<number | undefined> {
   try {
     return (await stat(path)).mtimeMs
@@ -76,7 +76,7 @@ export async function beatOf(path: string): Promise<number | undefined> {
   }
 }
 
-/** The beat of a record that its owner has released. */
+/** The beat of a released record. */
 export const RELEASED_BEAT = 0
 
 /** Time between two beats, in milliseconds. */
@@ -98,14 +98,14 @@ export class OwnRecord {
     this.#descriptor = descriptor
     this.#stop = every(BEAT_MS, () => {
       this.#beats++
-      // A failed beat is one that is missed: the next one may succeed.
+      // A failed beat counts as missed; the next one may succeed.
       setTimes(descriptor, this.#beats, this.#beats).catch((failure: unknown) => failure)
     })
   }
 
   /**
-   * It stays open, which tells that the thread lives that made it: so it is open before it has its name. Opened on this
-   * thread: a thread that ends while another one opens a file for it leaves the file open.
+   * Creates a record. Its file is opened before it gets its name, and stays open, which shows that the creating thread
+   * is alive. Opened synchronously: a thread that ends while the pool opens a file for it leaves the file open.
    * @returns undefined: the new owner of the directory has removed the file.
    */
   static async create(directory: string, record: OwnerRecord): Promise<OwnRecord | undefined> {
@@ -122,12 +122,12 @@ export class OwnRecord {
     return new OwnRecord(path, record.nonce, descriptor)
   }
 
-  /** Whether nobody has taken the directory over. */
+  /** Whether the record still exists: no other process has taken the directory over. */
   get isThere(): boolean {
     return existsSync(this.path)
   }
 
-  /** Lets others have the directory. Never fails: a record that cannot be removed says that it is released. */
+  /** Releases the directory. Never fails: a record that cannot be removed is marked as released. */
   async release(): Promise<void> {
     this.#stop()
     await setTimes(this.#descriptor, RELEASED_BEAT, RELEASED_BEAT).catch(

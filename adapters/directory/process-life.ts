@@ -1,17 +1,17 @@
-// Which process this is, and whether another one still runs.
+// Identifies this process, and checks whether another one still runs.
 import { readlinkSync } from 'node:fs'
 import { readFile, readlink } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { systemCode } from '../fs/fs-error.js'
 
-/** Identifies a process also after its ID was given to another one. What the system does not tell is empty. */
+/** Identifies a process even after its ID was reused. Parts that the system does not report are empty. */
 export type ProcessLife = Readonly<{
   pid: number
   /** Its start, in ticks since boot. */
   start: string
   /** The boot of its machine: 32 hex digits. */
   boot: string
-  /** The PID namespace in which its ID counts. */
+  /** The PID namespace of its ID. */
   namespace: string
   host: string
 }>
@@ -36,14 +36,15 @@ export async function thisSystem(): Promise<string> {
 }
 
 /**
- * Whether a process of this system runs. One that has the ID counts, unless it is known to have started at another time.
+ * Whether a process of this system runs. A process with the same ID counts, unless it certainly started at another
+ * time.
  */
 export async function isRunning({
   pid,
   start,
 }: Pick<ProcessLife, 'pid' | 'start'>): Promise<boolean> {
   try {
-    process.kill(pid, 0) // Sends nothing.
+    process.kill(pid, 0) // Signal 0 sends nothing.
   } catch (failure) {
     if (systemCode(failure) === 'ESRCH') return false
   }
@@ -52,7 +53,7 @@ export async function isRunning({
   return !isDead(fields) && (start === '' || startIn(fields) === start)
 }
 
-/** The start of this process, in ticks since boot; '' where the system does not report it. */
+/** The start of this process, in ticks since boot; '' if the system does not report it. */
 export async function ownStart(): Promise<string> {
   const fields = await fieldsOfProcess('self')
   return fields === undefined ? '' : startIn(fields)
@@ -67,17 +68,17 @@ function isDead([state = '']: readonly string[]): boolean {
   return state === 'Z' || state === 'X'
 }
 
-/** Whether /proc is of this PID namespace: in that of another one an ID is another process's. @throws where there is none */
+/** Whether /proc belongs to this PID namespace: otherwise its IDs denote other processes. @throws if there is no /proc */
 export function hasOwnTable(): boolean {
   return readlinkSync('/proc/self') === String(process.pid)
 }
 
-/** The system's status of a process, from its state on; undefined where there is none. */
+/** The system's status of a process, beginning with its state; undefined: there is none. */
 async function fieldsOfProcess(pid: number | 'self'): Promise<readonly string[] | undefined> {
   try {
     if (pid !== 'self' && !hasOwnTable()) return undefined
     const text = await readFile(`/proc/${pid}/stat`, 'latin1')
-    return text.slice(text.lastIndexOf(')') + 2).split(' ') // The name before may hold anything.
+    return text.slice(text.lastIndexOf(')') + 2).split(' ') // The name before it may contain anything.
   } catch (failure) {
     if (systemCode(failure) === undefined) throw failure
     return undefined

@@ -1,8 +1,8 @@
 // Restores a backup into a new directory.
 //
 // Invariants:
-// - The store is made under a sibling name, verified in full and renamed into place: the rename is the commit
-//   point. A restore that fails leaves nothing behind; the next one removes what a killed one left.
+// - The store is created under a sibling name, verified in full and renamed into place: the rename is the commit point.
+//   A failed restore leaves nothing behind; the next restore removes what a killed one left.
 // - Existing data is never replaced: the directory must be missing or empty.
 import { createReadStream } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
@@ -22,13 +22,13 @@ import { makeBeside } from './directory-creation.js'
 /** Options of `restoreDirectory`. */
 export type RestoreOptions = Readonly<{
   /**
-   * For a backup with files by reference: the directory of the store that was backed up, or a copy of it. Only its
-   * `objects` are read. Default: the files are in the backup.
+   * For a backup with files by reference: the directory of the original store, or a copy of it. Only its `objects` are
+   * read. Default: the files are in the backup.
    */
   filesFrom?: string | URL
   /**
-   * Whether stashes stay usable, because the store that was backed up has not changed since: for a move. Default:
-   * false, as chunks may have been put after the backup.
+   * Whether stashes stay usable, because the original store has not changed since: for a move. Default: false, because
+   * chunks may have been put after the backup.
    */
   keepStashes?: boolean
   /** Aborts the restore, which fails with ABORTED. Default: none. */
@@ -38,8 +38,8 @@ export type RestoreOptions = Readonly<{
 const OPTION_NAMES: readonly string[] = ['filesFrom', 'keepStashes', 'signal']
 
 /**
- * Restores a backup into a directory that is missing or empty. All versions continue 2^32 above those of the
- * backup, so that no ETag of the old store names other content. On failure nothing is left behind.
+ * Restores a backup into a directory that is missing or empty. All versions continue 2^32 above those of the backup, so
+ * that no ETag of the original store denotes other content. On failure nothing is left behind.
  * @param directory - A path, or a `file:` URL.
  * @throws {StoreError} DATA_CORRUPT (the backup is damaged or truncated), FORMAT_UNKNOWN, OPTION_NOT_ALLOWED (the
  *   directory is not empty, or `filesFrom` is missing), FILE_NOT_FOUND, ABORTED, STORAGE_UNAVAILABLE,
@@ -80,7 +80,7 @@ export async function restoreDirectory(
   }
 }
 
-/** Adds a listener, without which an early error would end the process. The reader still gets the error. */
+/** Adds a listener, because an early error without one would end the process. The reader still gets the error. */
 function keepError(backup: AsyncIterable<Uint8Array>): void {
   if (hasMethods(backup, ['once'])) (backup as Readable).once('error', () => undefined)
 }
@@ -120,7 +120,7 @@ async function fillDirectory(
 }
 
 /**
- * Verifies a restored store in full, and closes it with its ports.
+ * Verifies a restored store in full, and closes it and its ports.
  * @throws {StoreError} DATA_CORRUPT if it is damaged; as `verify`
  */
 export async function verifyRestored(
@@ -147,7 +147,7 @@ async function* until(
 
 const NOTHING: AsyncIterable<Uint8Array> = { async *[Symbol.asyncIterator]() {} }
 
-/** The objects of a store that is not opened; only its object files are read. */
+/** The objects of an unopened store; only its object files are read. */
 function objectsIn(directory: string): NonNullable<RestoreTarget['files']> {
   const objects = join(directory, 'objects')
   return {

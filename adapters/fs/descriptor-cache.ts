@@ -1,62 +1,62 @@
-// Files that stay open to be read again (PERFORMANCE.md, P19). All stores of a process share one cache of them:
+// Keeps files open for further reads (PERFORMANCE.md, P19). All stores of a process share one cache:
 // process-descriptors.
 //
 // Invariants:
-// - A descriptor is closed once, and never while a read of it is under way.
-// - The number of cached files is bounded; files that are being read come on top.
-// - No file is cached for which the kernel's table of descriptors would have to grow on the thread that reads.
-// - The cache never makes another call of ours fail for want of a descriptor: on EMFILE all cached files are closed,
-//   and the call is repeated.
+// - A descriptor is closed once, and never during a read.
+// - The number of cached files is bounded; files being read are extra.
+// - No file is cached if that would make the kernel's descriptor table grow on the reading thread.
+// - The cache never causes our other calls to run out of descriptors: on EMFILE, all cached files are closed, and the
+//   call is repeated.
 import { close, closeSync, open } from 'node:fs'
 import { systemCode } from './fs-error.js'
 
-/** Files kept where the system does not say how many descriptors the process may have. */
+/** Most cached files if the system does not report the limit of descriptors. */
 const KEPT_MAX_UNKNOWN = 128
 
-/** Files kept at most: each costs about 300 bytes, and as much as 1.5 KB in the system. */
+/** Most cached files: each costs about 300 bytes, and up to 1.5 KB in the system. */
 const KEPT_MAX = 4_096
 
-/** The share of the process's descriptors for cached files: most containers have 1,024, so 256. */
+/** The share of descriptors for cached files: most containers have 1,024, so 256. */
 const KEPT_SHARE = 1 / 4
 
-/** From this share of descriptors in use on, no more files are kept than the one that is read now. */
+/** If at least this share of descriptors is in use, only the file being read is kept. */
 const CROWDED_SHARE = 3 / 4
 
 /**
- * Linux doubles a process's table of descriptors at the 257th, 513th and so on, and the thread that opens it stalls
- * (PERFORMANCE.md, P21). So before the table is full, another thread makes it grow.
+ * Linux doubles a process's descriptor table at the 257th descriptor, the 513th and so on, and the opening thread
+ * stalls (PERFORMANCE.md, P21). So another thread makes it grow before it is full.
  */
 export const TABLE_FIRST = 256
 
-/** Descriptors that are left to others until the table has grown. */
+/** Descriptors left free until the table has grown. */
 const TABLE_SPARE = 16
 
-/** Descriptors that are taken at most to let it grow; there are fewer free ones below its end, but others may close some. */
+/** Most descriptors opened to make it grow; fewer are free below its end, but others may be closed meanwhile. */
 const GROW_OPENS_MAX = 64
 
 export class CachedDescriptor {
   readonly descriptor: number
-  /** Reads under way. */
+  /** Number of current reads. */
   reads = 0
   /** Whether it was read since it was last considered for closing. */
   used = false
-  /** Where the ring has it; -1: it is let go of. */
+  /** Its index in the ring; -1: dropped. */
   place = -1
   readonly #onClose: () => void
 
-  /** @param onClose - Called when it is let go of. */
+  /** @param onClose - Called when it is dropped. */
   constructor(descriptor: number, onClose: () => void) {
     this.descriptor = descriptor
     this.#onClose = onClose
   }
 
-  /** Must be called once for each time that `reads` grew. */
+  /** Must be called once per increment of `reads`. */
   endRead(): void {
     this.reads--
     if (this.reads === 0 && this.place < 0) closeSync(this.descriptor)
   }
 
-  /** By the ring alone. */
+  /** Called only by the ring. */
   letGo(): void {
     this.place = -1
     this.#onClose()
@@ -65,23 +65,23 @@ export class CachedDescriptor {
 }
 
 export type DescriptorLimits = Readonly<{
-  /** Files kept at most. */
+  /** Most cached files. */
   keptMax: number
-  /** A descriptor of this number or above says that few are left, as a new one gets the lowest that is free. */
+  /** A descriptor with at least this number means that few are free, because a new one gets the lowest free number. */
   crowdedFrom: number
 }>
 
-/** The table of descriptors of the process. */
+/** The descriptor table of the process. */
 export type DescriptorTable = Readonly<{
-  /** How many it has room for; a power of two. */
+  /** Its capacity; a power of two. */
   room: number
-  /** Lets it grow, without holding up this thread. @returns whether it did. */
+  /** Makes it grow without blocking this thread. @returns whether it did. */
   grow(room: number): Promise<boolean>
 }>
 
 export class DescriptorCache {
   readonly #limits: DescriptorLimits
-  /** A hand goes round: it passes by a file that was read since it was there last, and closes the first other one. */
+  /** A clock hand passes over files read since its last visit, and closes the first other one. */
   readonly #ring: CachedDescriptor[] = []
   #hand = 0
   readonly #grow: DescriptorTable['grow']
@@ -104,7 +104,7 @@ export class DescriptorCache {
     file.place = this.#ring.push(file) - 1
   }
 
-  /** Closes a file, or leaves it to the last read of it that is under way. */
+  /** Closes a file, at once or after its last current read. */
   drop(file: CachedDescriptor): void {
     const { place } = file
     const last = this.#ring.pop()
@@ -146,7 +146,7 @@ const ENDLESS: DescriptorTable = {
   grow: () => Promise.resolve(true),
 }
 
-/** Opens files on other threads, until one has a descriptor that the table had no room for, and closes them. */
+/** Opens files on other threads until a descriptor exceeds the table, and closes them. */
 export async function growTable(room: number): Promise<boolean> {
   const opened: number[] = []
   let last: number | undefined = 0
@@ -164,7 +164,7 @@ export async function growTable(room: number): Promise<boolean> {
   return last !== undefined && last >= room
 }
 
-/** @param limits - What the system says of the process, as Linux writes it. */
+/** @param limits - The limits of the process, in Linux's format. */
 export function descriptorLimits(limits: string): DescriptorLimits {
   const [, soft = ''] = /^Max open files +(\d+|unlimited) /m.exec(limits) ?? []
   if (soft === '') return { keptMax: KEPT_MAX_UNKNOWN, crowdedFrom: Number.POSITIVE_INFINITY }
@@ -177,7 +177,7 @@ export function descriptorLimits(limits: string): DescriptorLimits {
 
 const TOO_MANY_CODES: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE'])
 
-/** Whether something failed for want of a descriptor, and some are free now, so that it is worth to try again. */
+/** Whether something failed for lack of descriptors, and some were freed, so that it is worth retrying. */
 export function freedFor(failure: unknown, kept: DescriptorCache): boolean {
   return TOO_MANY_CODES.has(systemCode(failure)) && kept.release()
 }

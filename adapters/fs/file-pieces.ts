@@ -7,7 +7,7 @@ import { withDescriptor } from './process-descriptors.js'
 
 const PIECE_BYTES_MAX = 65_536
 
-/** Up to `length` bytes from `start`; fewer only at the end of the file. In memory of their own. */
+/** Up to `length` bytes from `start`, in a new buffer; fewer only at the end of the file. */
 async function readBytes(handle: FileHandle, start: number, length: number): Promise<Bytes> {
   const bytes = new Uint8Array(length)
   let at = 0
@@ -19,7 +19,7 @@ async function readBytes(handle: FileHandle, start: number, length: number): Pro
   return bytes.subarray(0, at)
 }
 
-/** The bytes of a range of a file, which is open while they are read. @throws {StoreError} STORAGE_UNAVAILABLE */
+/** The bytes of a range of a file, which stays open meanwhile. @throws {StoreError} STORAGE_UNAVAILABLE */
 export async function* filePieces(
   path: string,
   { start, limit }: ByteRange,

@@ -1,5 +1,5 @@
-// Calls of the file system on plain descriptors, as promises. `node:fs/promises` creates an object for each file
-// and an error with a stack for each missing name, which costs a put three times as much (PERFORMANCE.md, P7).
+// File system calls on plain descriptors, as promises. `node:fs/promises` creates an object per file, and an error with
+// a stack per missing name, which makes a put three times as expensive (PERFORMANCE.md, P7).
 import {
   close,
   closeSync,
@@ -16,7 +16,7 @@ import {
 } from 'node:fs'
 import { withDescriptor } from './process-descriptors.js'
 
-/** Modes of what a store makes: it holds secrets and what its users stored, so only its owner may read it. */
+/** Modes of a store's files and folders: they contain secrets and users' data, so only the owner may read them. */
 export const PRIVATE_FOLDER = 0o700
 export const PRIVATE_FILE = 0o600
 
@@ -31,26 +31,26 @@ function callAsPromise<T>(call: (done: Done<T>) => void): Promise<T> {
   })
 }
 
-/** Without a result; some calls leave out that nothing failed. */
+/** For calls without a result; some omit the argument if nothing failed. */
 function ended(call: (done: (failure?: NodeJS.ErrnoException | null) => void) => void) {
   return callAsPromise<void>((done) => call((failure) => done(failure ?? null)))
 }
 
-/** @returns a descriptor, which the caller closes. A file that this makes is private. */
+/** @returns a descriptor, which the caller closes. A new file is private. */
 export function openFile(path: string, flags: 'r' | 'wx' | number): Promise<number> {
   return withDescriptor(() => callAsPromise((done) => open(path, flags, PRIVATE_FILE, done)))
 }
 
 /**
- * Flags for a new file of which each write ends when its bytes are on the disk: what `fdatasync` after each
- * would give, without another trip to the thread pool. Linux only; elsewhere a sync of Node does more.
+ * Flags for a new file whose writes end when the bytes are on disk: like `fdatasync` after each write, without another
+ * trip to the thread pool. Linux only; elsewhere Node's sync does more.
  */
 export const WRITE_THROUGH: number | undefined =
   process.platform === 'linux'
     ? constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_DSYNC
     : undefined
 
-/** Writes all bytes where the descriptor stands. */
+/** Writes all bytes at the descriptor's position. */
 export async function writeAll(descriptor: number, bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.length; ) {
     at += await callAsPromise<number>((done) =>
@@ -71,7 +71,7 @@ export function closeFile(descriptor: number): Promise<void> {
   return ended((done) => close(descriptor, done))
 }
 
-/** On the calling thread: if the bytes are on disk it does not block, and a trip to the thread pool costs more. */
+/** Closes on the calling thread: if the bytes are on disk, it does not block, and a trip to the thread pool costs more. */
 export function closeNow(descriptor: number): void {
   closeSync(descriptor)
 }
@@ -80,7 +80,7 @@ export function renameFile(from: string, to: string): Promise<void> {
   return ended((done) => rename(from, to, done))
 }
 
-/** Whether there is a file or a folder of that name. */
+/** Whether a file or a folder exists. */
 export function exists(path: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     stat(path, (failure) => {
@@ -90,12 +90,12 @@ export function exists(path: string): Promise<boolean> {
   })
 }
 
-/** As `exists`, on this thread: for a name in a folder that is in use, so that the system has it at hand. */
+/** `exists` on the calling thread, for a folder in use, whose entries the system has in memory. */
 export function existsNow(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
-/** Bytes that this user may still write to the file system of a path. */
+/** Bytes that this user may still write to a path's file system. */
 export async function freeBytesAt(path: string): Promise<number> {
   const { bavail, bsize } = await callAsPromise<StatsFs>((done) => statfs(path, done))
   return bavail * bsize

@@ -4,13 +4,13 @@ import { isStoreError, StoreError } from '../../src/base/store-error.js'
 
 const FULL_CODES: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT'])
 
-/** The system's name of a failure (`ENOENT`), or undefined when it is none of the system's. */
+/** The system's code of a failure, such as `ENOENT`; undefined: not a failure of the system. */
 export function systemCode(failure: unknown): string | undefined {
-  const { code } = Object(failure) as NodeJS.ErrnoException // Of any realm: a test runner has its own `Error`.
+  const { code } = Object(failure) as NodeJS.ErrnoException // The error may be of another realm: test runners have their own `Error`.
   return code
 }
 
-/** Maps a failure of the file system to a `StoreError`. A `StoreError` stays as it is. */
+/** Converts a failure of the file system to a `StoreError`. A `StoreError` does not change. */
 export function fileError(failure: unknown, message: string, outcome?: WriteOutcome): StoreError {
   if (isStoreError(failure)) return failure
   const full = FULL_CODES.has(systemCode(failure))

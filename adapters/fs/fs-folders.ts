@@ -1,10 +1,10 @@
-// Folders that come and go under one directory, and their way to the disk.
+// Creates and removes folders below one directory, and syncs them to disk.
 //
 // Invariants:
-// - A file system operation that must survive a power cut is followed by an fsync of the changed folder that began
-//   after it. One fsync serves all callers that asked before it began.
-// - A folder in use is not removed by this process, and a folder that it removes is not used. Where other processes use
-//   the directory, one of them may remove an empty folder at any time: whoever misses it calls `forget`.
+// - An operation that must survive a power cut is followed by an fsync of the changed folder that begins after it. One
+//   fsync serves all callers that requested it before it began.
+// - This process does not remove folders in use, nor use folders that it removes. If other processes use the directory,
+//   they may remove an empty folder at any time: a caller that misses a folder calls `forget`.
 import { mkdir, readdir, rmdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { BoundedMap } from '../../src/base/bounded-map.js'
@@ -12,9 +12,9 @@ import { closeFile, openFile, PRIVATE_FOLDER, syncAll } from './fs-calls.js'
 import { systemCode } from './fs-error.js'
 import { withDescriptor } from './process-descriptors.js'
 
-/** Flushes the entries of a directory (names, not contents) to the disk. */
+/** Syncs the entries of a directory (names, not contents) to disk. */
 export async function syncDirectory(path: string): Promise<void> {
-  if (process.platform === 'win32') return // Windows opens no directory, and logs renames by itself.
+  if (process.platform === 'win32') return // Windows cannot open directories, and journals renames itself.
   const descriptor = await openFile(path, 'r')
   try {
     await syncAll(descriptor)
@@ -23,7 +23,7 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/** Names in a directory; none when it is not there any more. */
+/** Names in a directory; none if it does not exist. */
 export async function readNames(path: string): Promise<string[]> {
   try {
     return await withDescriptor(() => readdir(path))
@@ -38,7 +38,7 @@ export async function sortedNames(path: string, pattern: RegExp): Promise<string
   return names.filter((name) => pattern.test(name)).sort()
 }
 
-/** Merges fsyncs of one directory: who asks while one is running gets the one after it. */
+/** Merges fsyncs of one directory: a request during an fsync is served by the next one. */
 export class SharedSync {
   readonly #run: () => Promise<void>
   #running: Promise<void> | undefined
@@ -69,7 +69,7 @@ export class SharedSync {
   }
 }
 
-/** Folders that need not be made and synced again. Objects go into the newest ones, 4,096 into each. */
+/** Cached folders that exist durably. Objects go into the newest ones, 4,096 into each. */
 const DURABLE_MAX = 1_024
 
 export class Folders {
@@ -78,21 +78,21 @@ export class Folders {
   readonly #syncs = new Map<string, SharedSync>()
   readonly #users = new Map<string, number>()
   readonly #removals = new Map<string, Promise<void>>()
-  /** Descriptors of folders in use that were flushed: puts at the same time open theirs once. */
+  /** Descriptors of folders in use that were synced: concurrent puts open a folder once. */
   readonly #opened = new Map<string, Promise<number>>()
-  /** Folders whose names are known to be on the disk. */
+  /** Folders whose names are on disk. */
   readonly #durable = new BoundedMap<string, true>(DURABLE_MAX)
 
   /**
-   * @param doesSync - If not, every fsync is left out.
-   * @param isShared - Whether other processes use the directory, too.
+   * @param doesSync - false: skips every fsync.
+   * @param isShared - Whether other processes also use the directory.
    */
   constructor(doesSync: boolean, isShared = false) {
     this.#doesSync = doesSync
     this.#isShared = isShared
   }
 
-  /** Runs an action during which the folder is not removed. It need not exist yet. */
+  /** Runs an action during which the folder is not removed. It need not exist. */
   async use<T>(path: string, action: () => Promise<T>): Promise<T> {
     for (;;) {
       const removal = this.#removals.get(path)
@@ -112,7 +112,7 @@ export class Folders {
     }
   }
 
-  /** Makes a folder if there is none, and its name durable. Its parent is there. */
+  /** Creates a folder if it is missing, durably. Its parent exists. */
   async make(path: string): Promise<void> {
     if (this.#durable.get(path)) return
     try {
@@ -124,7 +124,7 @@ export class Folders {
     this.#durable.set(path, true)
   }
 
-  /** The folder is not there any more. */
+  /** Must be called when the folder no longer exists. */
   forget(path: string): void {
     this.#durable.delete(path)
   }
@@ -142,7 +142,7 @@ export class Folders {
   }
 
   async #syncOnce(path: string): Promise<void> {
-    // A kept descriptor may be that of a folder that another process has removed and somebody has made again.
+    // If other processes use the directory, a kept descriptor may belong to a folder that was removed and recreated.
     const isKept = this.#users.has(path) && !this.#isShared && process.platform !== 'win32'
     if (!isKept) return await syncDirectory(path)
     const opened = this.#opened.get(path) ?? openFile(path, 'r')
@@ -150,12 +150,12 @@ export class Folders {
     try {
       await syncAll(await opened)
     } catch (failure) {
-      await this.#letGo(path) // The next one begins anew.
+      await this.#letGo(path) // The next sync starts over.
       throw failure
     }
   }
 
-  /** Closes a folder whose fsync is not running: nobody uses it any more, or it failed. */
+  /** Closes a folder without a current fsync, when it is unused or its fsync failed. */
   async #letGo(path: string): Promise<void> {
     const opened = this.#opened.get(path)
     if (opened === undefined) return
@@ -174,7 +174,7 @@ export class Folders {
   }
 }
 
-/** An empty folder that stays costs next to nothing, so a failure to remove it is none of a caller's. */
+/** An empty folder costs almost nothing, so a failure to remove it is ignored. */
 async function removeEmpty(path: string): Promise<void> {
   await rmdir(path).catch((failure: unknown) => systemCode(failure))
 }

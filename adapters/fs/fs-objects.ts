@@ -1,12 +1,12 @@
-// An ObjectStore with one file per object, at the path that object-path gives it. No name comes from outside.
+// An ObjectStore with one file per object, at a path determined by object-path. No name comes from outside.
 //
 // Invariants:
-// - When a put resolves, the bytes and the name of the file are on disk. (Not in a store that never syncs.)
+// - When a put resolves, the bytes and the name of the file are on disk (unless the store never syncs).
 // - Bytes in pieces are written and synced as `<id>.tmp`, and renamed. A crash leaves a `.tmp` file, which the next
-//   open removes; one of a shared directory only if nothing was written to it for an hour.
-// - Bytes in one piece are written and synced under the final name by one call, while the folder is synced
-//   (PERFORMANCE.md, P6). Nobody knows the ID until the put resolves: a crash leaves an object that nothing names,
-//   which garbage collection deletes.
+//   open removes; in a shared directory, only after an hour without writes.
+// - Bytes in one piece are written and synced under the final name in one call, while the folder is synced
+//   (PERFORMANCE.md, P6). The ID is unknown to others until the put resolves: after a crash, garbage collection deletes
+//   the unreferenced object.
 import { stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Awaitable, isSync } from '../../src/base/awaitable.js'
@@ -45,23 +45,23 @@ import { removeFile, removeTemporaryFiles } from './temporary-files.js'
 
 const DELETES_AT_ONCE = 16
 
-/** How often the folders of one object are made, because another process has removed them. */
+/** How often the folders of one object are created, if another process removes them. */
 const CREATES_MAX = 10
 
 export interface FsObjectsOptions {
   /**
-   * Whether other processes on this machine have the directory open, too, each with this option. Objects are then the
-   * same for all of them, as in S3. Default: false, and the directory is used by nobody else.
+   * Whether other processes on this machine also have the directory open, each with this option. All of them then see
+   * the same objects, as in S3. Default: false: no other process uses the directory.
    */
   readonly shared?: boolean
   /** Whether a put waits for the disk; if not, a power cut may leave any part of an object. Default: true. */
   readonly sync?: boolean
-  /** Keeps files open between reads. Default: the cache of the process; tests may give one of their own. */
+  /** Keeps files open between reads. Default: the cache of the process; tests may pass their own. */
   readonly descriptors?: DescriptorCache
 }
 
 /**
- * Opens the objects in a directory, which exists.
+ * Opens the objects in an existing directory.
  * @throws {StoreError} STORAGE_UNAVAILABLE
  */
 export async function openFsObjects(
@@ -85,10 +85,10 @@ class FsObjects implements ObjectStore {
   readonly #sync: boolean
   readonly #isShared: boolean
   readonly #folders: Folders
-  /** By id, which is looked up quicker than a path, and need not be made a path of. */
+  /** By ID, which is faster to look up than a path, and needs no path. */
   readonly #files
   readonly #finishing = new Set<Promise<void>>()
-  /** Ids of puts in progress. */
+  /** IDs of puts in progress. */
   readonly #incoming = new Set<ObjectId>()
   #closed = false
 
@@ -103,7 +103,7 @@ class FsObjects implements ObjectStore {
   async put(id: ObjectId, content: Bytes | AsyncIterable<Bytes>): Promise<number> {
     const place = this.#place(id)
     const { outer, inner } = place
-    // Before anything waits: the file of the first of two puts may not be there yet when the second looks.
+    // Checked synchronously: the file of the first of two puts may not exist yet when the second checks.
     invariant(!this.#incoming.has(id), 'an object id is put once')
     this.#incoming.add(id)
     try {
@@ -138,7 +138,7 @@ class FsObjects implements ObjectStore {
     const { path } = this.#place(id)
     assertRange(range)
     try {
-      // Opened only when the pieces are asked for: a stream that nobody reads holds no file open.
+      // Opened only when pieces are requested: an unread stream holds no file open.
       if (!(await exists(path))) return null
     } catch (failure) {
       throw fileError(failure, 'An object cannot be read')
@@ -195,7 +195,7 @@ class FsObjects implements ObjectStore {
     }
   }
 
-  /** Waits for puts that have all their bytes; those that still wait for some fail. */
+  /** Waits for puts that have all their bytes; puts that still wait for bytes fail. */
   async close(): Promise<void> {
     this.#closed = true
     await Promise.allSettled(this.#finishing)
@@ -224,7 +224,7 @@ class FsObjects implements ObjectStore {
       : await this.#writePieces(place, content)
   }
 
-  /** Makes the folders of an object, and opens a new file in them. */
+  /** Creates the folders of an object, and opens a new file in them. */
   async #create(
     { outer, inner }: ObjectPlace,
     path: string,
@@ -243,7 +243,7 @@ class FsObjects implements ObjectStore {
     }
   }
 
-  /** The file is there, so its name can go to the disk together with its bytes: mostly in one round of the disk. */
+  /** The file exists, so its name is synced together with its bytes, mostly in one disk operation. */
   async #writeWhole(place: ObjectPlace, bytes: Bytes, flags: number): Promise<number> {
     const { inner, path } = place
     const descriptor = await writing(() => this.#create(place, path, flags))
@@ -314,7 +314,7 @@ class FsObjects implements ObjectStore {
   async #finish(temporary: string, { inner, path }: ObjectPlace): Promise<void> {
     try {
       await writing(() => renameFile(temporary, path))
-      await writing(() => this.#folders.sync(inner)) // From here on the object survives a power cut.
+      await writing(() => this.#folders.sync(inner)) // From here on, the object survives a power cut.
     } catch (failure) {
       await unlinkRemains(path)
       throw failure
@@ -322,7 +322,7 @@ class FsObjects implements ObjectStore {
   }
 }
 
-/** Runs a step of a put; the source of its bytes may fail with anything, the file system not. */
+/** Runs a step of a put. The source of its bytes may fail with any error, the file system only with a StoreError. */
 async function writing<T>(step: () => Promise<T>): Promise<T> {
   try {
     return await step()
@@ -332,19 +332,19 @@ async function writing<T>(step: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Cleans up after a failure, which is what the caller learns; the next open finds what stays. */
+/** Cleans up after a failure; the caller gets that failure. The next open removes the rest. */
 async function unlinkRemains(path: string): Promise<void> {
   await unlink(path).catch((failure: unknown) => systemCode(failure))
 }
 
-/** Waits for all of them, also when one fails, which is then what the caller learns. */
+/** Waits for all steps, also if one fails, and then rejects with that failure. */
 async function allDone(steps: readonly Promise<void>[]): Promise<void> {
   for (const step of await Promise.allSettled(steps)) {
     if (step.status === 'rejected') throw step.reason
   }
 }
 
-/** Whether one write takes all of it. Without a byte there is none that could wait for the disk. */
+/** Whether a single write stores the content. Empty content has no byte to sync. */
 function isWholeContent(content: Bytes | AsyncIterable<Bytes>): content is Bytes {
   return content instanceof Uint8Array && content.length > 0
 }
@@ -362,7 +362,7 @@ function readFailed(failure: unknown): never {
   throw fileError(failure, 'An object cannot be read')
 }
 
-/** Whether ids that begin with `part` may begin with `prefix` and come after `after`. */
+/** Whether IDs that begin with `part` may begin with `prefix` and sort after `after`. */
 function mayBeListed(part: string, { prefix, after }: { prefix: string; after: string }): boolean {
   const shared = Math.min(part.length, prefix.length)
   return part.slice(0, shared) === prefix.slice(0, shared) && part >= after.slice(0, part.length)

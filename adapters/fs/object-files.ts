@@ -1,21 +1,19 @@
-// Files of one store that are read piece by piece, and kept open as long as the process has room (descriptor-cache).
+// Files of one store that are read in parts, and kept open as far as possible (descriptor-cache).
 import { fstatSync, openSync, read, readSync } from 'node:fs'
 import type { Awaitable, ByteRange } from '../../src/ports.js'
 import { CachedDescriptor, type DescriptorCache, freedFor } from './descriptor-cache.js'
 import { systemCode } from './fs-error.js'
 
-/**
- * Reads up to this length always run on the calling thread (PERFORMANCE.md, P20).
- */
+/** Reads of at most this length always run on the calling thread (PERFORMANCE.md, P20). */
 const SHORT_BYTES_MAX = 65_536
 
 /**
- * Reads up to this length, those of a page, run on the calling thread while the system has the bytes in its cache
- * (PERFORMANCE.md, P14). Longer ones go to the thread pool.
+ * Reads of at most this length, those of a page, run on the calling thread while the system has the bytes in its cache
+ * (PERFORMANCE.md, P14). Longer ones use the thread pool.
  */
 const AT_ONCE_BYTES_MAX = 1_048_576
 
-/** A read that took longer came from the disk: the next `POOLED_READS` go to the thread pool. */
+/** A read that takes longer came from disk: the next `POOLED_READS` use the thread pool. */
 const CACHED_MS_MAX = 2
 const POOLED_READS = 64
 
@@ -24,12 +22,12 @@ export class OpenFiles {
   readonly #pathOf: (name: string) => string
   readonly #nowMs: () => number
   readonly #files = new Map<string, CachedDescriptor>()
-  /** How many of the reads that are not short still go to the thread pool. */
+  /** How many further non-short reads use the thread pool. */
   #pooledReads = 0
 
   /**
-   * @param pathOf - Where the file of a name is; asked only when it has to be opened.
-   * @param nowMs - A clock that only goes forward.
+   * @param pathOf - Returns the path of a name; called only to open the file.
+   * @param nowMs - A monotonic clock, in milliseconds.
    */
   constructor(
     kept: DescriptorCache,
@@ -42,9 +40,9 @@ export class OpenFiles {
   }
 
   /**
-   * Bytes of a range, fewer at the end of the file; null: there is no such file. What comes at once throws what
-   * fails.
-   * @param memory - Where they are put, if it is large enough; else they get memory of their own.
+   * Bytes of a range, fewer at the end of the file; null: there is no such file. Synchronous reads throw their
+   * failures.
+   * @param memory - Receives the bytes if it is large enough; otherwise they get new memory.
    */
   read(
     name: string,
@@ -70,7 +68,7 @@ export class OpenFiles {
     return bytes
   }
 
-  /** Lets go of a file that is, or was, deleted. */
+  /** Drops a file that is being, or was, deleted. */
   drop(name: string): void {
     const file = this.#files.get(name)
     if (file !== undefined) this.#kept.drop(file)
@@ -107,7 +105,7 @@ async function readLong(
 ): Promise<Uint8Array> {
   file.reads++
   try {
-    const { size } = fstatSync(file.descriptor) // Only what is there is worth memory.
+    const { size } = fstatSync(file.descriptor) // Memory only for existing bytes.
     const length = Math.max(0, Math.min(limit, size) - start)
     return await readInPool(file.descriptor, memoryFor(length, memory), start)
   } finally {
@@ -115,7 +113,7 @@ async function readLong(
   }
 }
 
-/** Memory that need not be cleared, as it is filled or cut off. Never of a pool: its owner may keep it. */
+/** Uncleared memory, because it is filled or cut off. Never from a pool, because the caller may keep it. */
 function memoryFor(length: number, given: Uint8Array | undefined): Uint8Array {
   if (given !== undefined && given.length >= length) return given.subarray(0, length)
   const { buffer } = Buffer.allocUnsafeSlow(length)

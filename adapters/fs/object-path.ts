@@ -1,19 +1,19 @@
-// Where the file of an object is: FORMAT.md, section 1.
+// The path of an object's file: FORMAT.md, section 1.
 //
 //     <directory>/<first 16 digits of the id>/<next 13 digits>/<id>
 //
-// So up to 4,096 consecutive ids of one incarnation share a folder.
+// So up to 4,096 consecutive IDs of one incarnation share a folder.
 import { sep } from 'node:path'
 import type { ObjectId } from '../../src/objects/objects.js'
 
 const OUTER_DIGITS = 16
 const INNER_DIGITS = 13
 
-/** The names of the folders, which have no other file or folder of these names beside them. */
+/** The pattern of folder names; nothing else beside them has such a name. */
 export const OUTER_PATTERN = /^[0-9a-f]{16}$/
 export const INNER_PATTERN = /^[0-9a-f]{13}$/
 
-/** @param id - Checked: no name comes from outside. */
+/** @param id - Already checked: no name comes from outside. */
 export function objectPath(directory: string, id: ObjectId): string {
   const outer = id.slice(0, OUTER_DIGITS)
   const inner = id.slice(OUTER_DIGITS, OUTER_DIGITS + INNER_DIGITS)

@@ -9,13 +9,13 @@ import {
 import { systemCode } from './fs-error.js'
 
 /**
- * State of the module, because the limit is the process's: descriptors are numbered and counted for all stores
- * together. Stores with a cache each would together keep more than a quarter of them, and a call of one store that
- * found none free could not close the files of another. Tests make caches of their own and pass them on.
+ * Module state, because the limit applies to the process. With one cache per store, all together would keep more than a
+ * quarter of the descriptors, and a call of one store that lacks a descriptor could not close the files of another.
+ * Tests pass their own caches.
  */
 let ofProcess: DescriptorCache | undefined
 
-/** The files that this process keeps open. Its limit is read once: Node has raised it as far as it may before. */
+/** The open files of this process. The limit is read once: Node has already raised it as far as possible. */
 export function processDescriptors(): DescriptorCache {
   const table = { room: TABLE_FIRST, grow: growTable }
   ofProcess ??= new DescriptorCache(
@@ -35,8 +35,8 @@ function readProcessLimits(): string {
 }
 
 /**
- * Runs what needs a descriptor; once more when there was none, and some could be freed.
- * @param kept - What may be closed for it. Default: the files of the process.
+ * Runs a call that needs a descriptor, and again if it lacked one and some could be freed.
+ * @param kept - The cache to free descriptors of. Default: that of the process.
  */
 export async function withDescriptor<T>(
   call: () => Promise<T>,

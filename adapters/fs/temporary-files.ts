@@ -1,20 +1,23 @@
-// Temporary files of puts that did not end, because their process did.
+// Removes temporary files of puts whose process has ended.
 import { stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemCode } from './fs-error.js'
 import { Folders, readNames, sortedNames } from './fs-folders.js'
 import { INNER_PATTERN, OUTER_PATTERN } from './object-path.js'
 
-/** Folders looked at: those of 40 million consecutive objects. */
+/** Most folders searched: those of 40 million consecutive objects. */
 const CLEANED_FOLDERS_MAX = 10_000
 
 const TEMPORARY_PATTERN = /^[0-9a-f]{32}\.tmp$/
 
-/** A put of another process writes to its temporary file more often: a slower source is given up long before. */
+/**
+ * Time without writes after which a temporary file is abandoned, in milliseconds: a put with a slower source is
+ * cancelled long before.
+ */
 const TEMPORARY_IDLE_MS_MAX = 3_600_000
 
 /**
- * Removes the temporary files of a directory when it is opened, and folders that are empty then.
+ * Removes the temporary files of a directory that is being opened, and folders that become empty.
  * @param isShared - Whether other processes may be writing temporary files.
  */
 export async function removeTemporaryFiles(directory: string, isShared: boolean): Promise<void> {
@@ -39,7 +42,7 @@ export async function removeTemporaryFiles(directory: string, isShared: boolean)
   }
 }
 
-/** Whether a temporary file is of a process that has ended: the last write to it was long ago. */
+/** Whether the process of a temporary file has ended: the last write was long ago. */
 async function isIdle(path: string): Promise<boolean> {
   try {
     return Date.now() - (await stat(path)).mtimeMs > TEMPORARY_IDLE_MS_MAX
@@ -49,7 +52,7 @@ async function isIdle(path: string): Promise<boolean> {
   }
 }
 
-/** Removes a file that may be gone already. */
+/** Removes a file that may already be gone. */
 export async function removeFile(path: string): Promise<void> {
   try {
     await unlink(path)

@@ -1,9 +1,9 @@
 // Limits, replaces and closes the connections of a server that faces untrusted clients.
 //
 // Invariants:
-// - A connection on which a known key was seen is closed to make room only for one of a team or a key that has fewer.
-// - Neither connections without a known key nor those with one take all places, and an idle one of them is replaced by a
-//   new client.
+// - A connection with a known key is closed to make room only for a team or a key that has fewer connections.
+// - Connections without a known key cannot take all places, nor can those with one. A new client replaces an idle
+//   connection.
 // - A connection with a request in flight is closed only after its response, or at the end of the grace period.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -12,24 +12,23 @@ import { checkOptionNames, type IntegerRange, integerOption } from '../base/argu
 import { KnownConnections, type Sender } from './known-connections.js'
 import { addressOf, TrustedProxies } from './remote-address.js'
 
-/** Limits of the connections of one server. Unknown names are refused. */
+/** Limits of the connections of one server. Unknown names are rejected. */
 export interface ConnectionLimits {
   /**
-   * Concurrent connections, at most. A further one replaces the oldest one without a known key and without a
-   * request in flight, or is closed. Connections with a known key have seven eighths: a further one replaces one
-   * without a request in flight of the team that has most; if that is its own and has none, it gets 503 and is closed.
-   * Default: 1,000. Range: 4 to 65,535.
+   * Most concurrent connections. A further one replaces the oldest one without a known key and without a request in
+   * flight, or is closed. Connections with a known key have seven eighths: a further one replaces an idle one of the
+   * team that has most; if that is its own team and none is idle, it gets 503 and is closed. Default: 1,000. Range: 4
+   * to 65,535.
    */
   readonly connectionsMax?: number
   /**
-   * Connections without a known key from one address (IPv6: its first 64 bits), at most. A further one
-   * replaces the oldest one without a request in flight, or is closed. Raise it behind a proxy, whose address all
-   * connections have, if it forwards many requests without a key: reads of files and the bytes of uploads.
-   * Default: 256. Range: 1 to 65,535.
+   * Most connections without a known key from one address (IPv6: its first 64 bits). A further one replaces the oldest
+   * idle one, or is closed. All connections of a proxy have its address: raise the limit if it forwards many requests
+   * without a key, such as reads of files and bytes of uploads. Default: 256. Range: 1 to 65,535.
    */
   readonly keylessPerAddressMax?: number
   /**
-   * IP addresses and networks, such as `10.0.0.0/8`, of proxies before the server. The limit of an address does not
+   * IP addresses and networks, such as `10.0.0.0/8`, of proxies in front of the server. The limit per address does not
    * apply to their connections, which all clients share. Default: none.
    */
   readonly trustedProxies?: readonly string[]
@@ -47,15 +46,15 @@ export const CONNECTION_LIMITS = {
 /** The share of all places that connections without a known key may take. */
 const KEYLESS_SHARE = 3 / 4
 
-/** The share of all places that connections with a known key may take, beyond which teams with fewer displace others. */
+/** The share of all places for connections with a known key, beyond which teams with fewer displace others. */
 const KNOWN_SHARE = 7 / 8
 
-/** Emitted on the response of a request, with a `KnownKey`, when its key turns out to be known. */
+/** Emitted on a response, with a `KnownKey`, when the key of its request turns out to be known. */
 const KEY_KNOWN = Symbol('the key of the request is known')
 
 type KnownKey = { readonly sender: Sender; isRefused: boolean }
 
-/** Notes whose key a request has. false: its team has too many connections, and this one ends with the answer. */
+/** Records whose key a request has. false: its team has too many connections, and this one ends with the answer. */
 export function admitsKey(response: ServerResponse, sender: Sender): boolean {
   const known: KnownKey = { sender, isRefused: false }
   response.emit(KEY_KNOWN, known)
@@ -64,14 +63,14 @@ export function admitsKey(response: ServerResponse, sender: Sender): boolean {
 
 type Connection = {
   readonly socket: Socket
-  /** The client to which the connection counts. */
+  /** The client that the connection counts for. */
   readonly address: string
   readonly endpoint: string
-  /** Responses that are not sent yet, in the order of their requests. */
+  /** Unsent responses, in request order. */
   readonly underWay: Set<ServerResponse>
   /** Whether the host took the connection over for another protocol, such as WebSocket. */
   isTaken: boolean
-  /** Whether its key was refused: it only waits for the rest of its request, and gives way like an idle one. */
+  /** Whether its key was refused: it only waits for the rest of its request, and may be replaced like an idle one. */
   isRefused: boolean
 }
 
@@ -79,8 +78,8 @@ type Connection = {
 const CLOSING_FACTOR = 2
 
 /**
- * State of the module, because `closeServer` and the responses know only the server, which `hardenServer` did not
- * create. An entry lives as long as its server.
+ * Module state, because `closeServer` and the responses know only the server, which `hardenServer` did not create. An
+ * entry lives as long as its server.
  */
 const watched = new WeakMap<Server, Connections>()
 
@@ -93,7 +92,7 @@ export function limitConnections(server: Server, given: ConnectionLimits): void 
   else watched.set(server, new Connections(server, limits))
 }
 
-/** The responses on a connection of a hardened server that are not sent yet, in the order of their requests. */
+/** The unsent responses on a connection of a hardened server, in request order. */
 export function responsesUnderWay(server: Server, socket: Socket): readonly ServerResponse[] {
   return watched.get(server)?.responsesUnderWay(socket) ?? []
 }
@@ -101,8 +100,8 @@ export function responsesUnderWay(server: Server, socket: Socket): readonly Serv
 const GRACE_MS = { default: 10_000, min: 0, max: 24 * 60 * 60_000 }
 
 /**
- * Closes a hardened server. It accepts no more connections, closes idle ones at once and the others after their
- * responses, which carry `Connection: close`, and cuts the rest after the grace period.
+ * Closes a hardened server: accepts no more connections, closes idle ones at once and others after their responses,
+ * which carry `Connection: close`, and cuts the rest after the grace period.
  *
  * @param graceMs - Grace period for requests in flight, in milliseconds. Default: 10 seconds. Range: 0 to 1 day.
  * @throws {StoreError} OPTION_NOT_ALLOWED: `graceMs` is out of its range
@@ -134,7 +133,7 @@ class Connections {
   readonly #bySocket = new WeakMap<object, Connection>()
   /** By endpoints, because a request of a TLS server has another socket than its connection, with equal endpoints. */
   readonly #byEndpoint = new Map<string, Connection>()
-  /** Oldest first, as all sets of connections here. */
+  /** Oldest first, like all sets of connections here. */
   readonly #all = new Set<Connection>()
   readonly #keyless = new Set<Connection>()
   readonly #keylessOf = new Map<string, Set<Connection>>()
@@ -148,7 +147,7 @@ class Connections {
     this.#watchTakers(server)
   }
 
-  /** Ends all connections, those with requests under way after their last response. */
+  /** Ends all connections; those with requests in flight after their last response. */
   end(): void {
     this.#isEnding = true
     for (const { socket, underWay, isTaken } of this.#all) {
@@ -221,7 +220,7 @@ class Connections {
     if (!this.#known.has(connection) && this.#known.size >= knownMax) {
       const other = this.#known.givesWay(sender, ({ underWay }) => underWay.size === 0)
       if (other === 'refused') return false
-      if (other !== 'busy') this.#close(other) // Otherwise there is room left beyond the share.
+      if (other !== 'busy') this.#close(other) // Otherwise there is room beyond the share.
     }
     this.#known.set(connection, sender)
     this.#endKeyless(connection)
@@ -241,7 +240,7 @@ class Connections {
     if (connection === undefined) return
     connection.underWay.add(response)
     response.once(KEY_KNOWN, (known: KnownKey) => {
-      // One that was closed meanwhile counts no more.
+      // A connection closed meanwhile no longer counts.
       known.isRefused = this.#all.has(connection) && !this.#admit(connection, known.sender)
       if (!known.isRefused) return
       connection.isRefused = true
@@ -257,12 +256,12 @@ class Connections {
     return this.#bySocket.get(socket) ?? this.#byEndpoint.get(endpointOf(socket))
   }
 
-  /** Releases connections that a listener of the host takes over, including listeners that are added later. */
+  /** Releases connections that a listener of the host takes over. Listeners may be added later. */
   #watchTakers(server: Server): void {
     for (const event of ['upgrade', 'connect']) {
       const onTaken = ({ socket }: IncomingMessage): void => {
         const connection = this.#find(socket)
-        if (server.listenerCount(event) === 1) socket.destroy() // They have gone, and nobody else takes it.
+        if (server.listenerCount(event) === 1) socket.destroy() // The listeners were removed, and no other takes the connection.
         if (connection === undefined) return
         connection.isTaken = true
         this.#known.delete(connection)

@@ -1,11 +1,11 @@
 import type { Server } from 'node:http'
 
 /**
- * Answers `Expect: 100-continue` when the body is first read, and so after the key and the length were
- * accepted. By default node:http answers it at once, and requests bodies that are then refused.
+ * Answers `Expect: 100-continue` when the body is first read, that is, after the key and the length were accepted. By
+ * default node:http answers it at once, and so requests bodies that are then refused.
  */
 export function continueWhenRead(server: Server): void {
-  if (server.listenerCount('checkContinue') > 0) return // The host's own, or that of an earlier call.
+  if (server.listenerCount('checkContinue') > 0) return // A listener of the host, or of an earlier call.
   server.on('checkContinue', (request, response) => {
     const onListener = (event: string | symbol): void => {
       if (event !== 'data' && event !== 'readable') return

@@ -1,4 +1,4 @@
-// The contract as a plugin of Fastify, which parses bodies and answers paths that nobody has before any handler does.
+// The contract as a plugin for Fastify, which parses bodies and answers unknown paths before any handler.
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Store } from '../../src/index.js'
 import { checkOptionNames } from '../base/arguments.js'
@@ -10,7 +10,7 @@ export type FastifyPluginOptions = Omit<NodeHandlerOptions, 'basePath'>
 type FastifyRequest = Readonly<{ raw: IncomingMessage; headers: IncomingHttpHeaders }>
 type FastifyReply = Readonly<{ raw: ServerResponse; hijack(): void; callNotFound(): void }>
 
-/** What the plugin uses of an instance of Fastify. */
+/** The used members of a Fastify instance. */
 export interface FastifyScope {
   readonly prefix: string
   removeAllContentTypeParsers(): void
@@ -22,9 +22,8 @@ export interface FastifyScope {
 }
 
 /**
- * Serves a store in Fastify 5: `app.register(fastifyPlugin(store, options), { prefix: '/api' })`. Bodies are streamed, and
- * the parsers and limits of the host stay those of its own routes. A path that is not of the contract gets the host's
- * answer for a path that it does not have.
+ * Serves a store in Fastify 5: `app.register(fastifyPlugin(store, options), { prefix: '/api' })`. Bodies are streamed;
+ * parsers and limits of the host still apply to its own routes. Unknown paths get the host's answer for them.
  * @throws {StoreError} OPTION_NOT_ALLOWED
  * @example
  * import { fastify } from 'fastify'
@@ -49,7 +48,7 @@ export function fastifyPlugin(
       const next = (): void => {
         isOurs = false
       }
-      Object.assign(request.raw.headers, request.headers) // Fastify keeps headers that a hook replaces elsewhere.
+      Object.assign(request.raw.headers, request.headers) // Fastify stores headers replaced by a hook elsewhere.
       handler(request.raw, reply.raw, next, request)
       if (isOurs) reply.hijack()
       else reply.callNotFound()

@@ -1,26 +1,26 @@
-// What the pieces of a chunked body cost beside their bytes: node:http makes a call for each piece, so a body in pieces of
-// one byte holds the event loop as long as one of a thousand times its length.
+// The cost of chunked bodies besides their bytes: node:http makes a call per piece, so a body in pieces of one byte
+// occupies the event loop as long as one of a thousand times its length.
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Bytes around a piece, at least: its length and two line breaks. */
+/** Least bytes around a piece: its length and two line breaks. */
 const FRAME_BYTES = 5
 
-/** Milliseconds that a piece takes of the event loop, about. */
+/** Approximate milliseconds per piece. */
 const PIECE_MS = 0.004
 
-/** A pause is due for so many milliseconds of pieces. */
+/** A pause is due after pieces of this many milliseconds. */
 const DUE_MS = 8
 
-/** All bodies of a process share its event loop: their pauses follow each other. */
+/** All bodies of a process share its event loop: their pauses do not overlap. */
 let pauses: Promise<unknown> = Promise.resolve()
 
-/** Counts the pieces of one body, by the bytes of its connection that are not of the body. */
+/** Counts the pieces of one body, by the bytes on its connection that do not belong to the body. */
 export class FramingCost {
   readonly #socket: Socket
   readonly #isChunked: boolean
-  /** Bytes that had come on the connection when the body was last read. */
+  /** Bytes received on the connection when the body was last read. */
   #received: number
   #dueMs = 0
 
@@ -30,7 +30,7 @@ export class FramingCost {
     this.#received = socket.bytesRead
   }
 
-  /** Notes bytes of the body: all that had come. @returns the pause to make before more is read; undefined: none */
+  /** Counts bytes of the body: all that had arrived. @returns the pause to make before reading on; undefined: none */
   note(bytes: number): Promise<unknown> | undefined {
     if (!this.#isChunked) return undefined
     const { bytesRead } = this.#socket

@@ -1,17 +1,17 @@
-// The connections on which a known key was seen, by team and key, and which of them gives way to a further one.
+// The connections with a known key, by team and key, and which of them yields to a further one.
 //
 // Invariants:
-// - A connection gives way only if its team has at least as many as that of the further one then has, and of one team
-//   the key that has most. So no team and no key takes places from one that has fewer.
+// - A connection yields only if its team has at least as many as the further one's team would have; within a team, the
+//   key with most yields. So no team or key takes places from one with fewer.
 
-/** Whose key it is. A key of the operator has no team. */
+/** The owner of a key. A key of the operator has no team. */
 export type Sender = Readonly<{ keyId: string; teamId?: string }>
 
 type Named = Readonly<{ team: string; key: string }>
 
 /** @typeParam C - A connection. */
 export class KnownConnections<C extends object> {
-  /** By team, then by key; those of a key oldest first. */
+  /** By team, then by key; the connections of a key oldest first. */
   readonly #teams = new Map<string, Map<string, Set<C>>>()
   readonly #holders = new Map<C, Named>()
 
@@ -23,7 +23,7 @@ export class KnownConnections<C extends object> {
     return this.#holders.has(connection)
   }
 
-  /** Counts a connection to a key, and no more to the one before: that of a proxy carries requests of many. */
+  /** Counts a connection for a key instead of its previous one: a proxy's connection carries requests of many keys. */
   set(connection: C, sender: Sender): void {
     const { team, key } = namedSender(sender)
     const holder = this.#holders.get(connection)
@@ -46,8 +46,9 @@ export class KnownConnections<C extends object> {
   }
 
   /**
-   * Which connection gives way to a further one: an idle one of the team that has most with it.
-   * @returns `busy`: that team is another, and has none. `refused`: it is that of the further one, and has none.
+   * The connection that yields to a further one: an idle one of the team that would have most.
+   * @returns `busy`: that team is another one, without idle connections. `refused`: it is the same team, without idle
+   *   connections.
    */
   givesWay(sender: Sender, isIdle: (connection: C) => boolean): C | 'busy' | 'refused' {
     const own = namedSender(sender)

@@ -1,5 +1,5 @@
-// What frameworks make of a request before a handler gets it: they remove the mount path from its URL, read its body, and
-// set headers.
+// Handles changes that frameworks make to a request before a handler gets it: they remove the mount path from its URL,
+// read its body, and set headers.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { HeaderList } from '../../src/ports.js'
@@ -24,28 +24,28 @@ function mountOf(request: IncomingMessage): string {
 }
 
 /**
- * The part of a base path that the URL still has. A host that sets `basePath` and also mounts the handler there means
- * the same path.
+ * The part of a base path that is still in the URL. If a host sets `basePath` and also mounts the handler there, both
+ * mean the same path.
  */
 export function basePathLeft(request: IncomingMessage, basePath: string): string {
   return mountOf(request).endsWith(basePath) ? '' : basePath
 }
 
-/** The URL at which the client found the handler; undefined: the Host header names more than a host. */
+/** The URL at which the client reached the handler; undefined: the Host header contains more than a host. */
 export function resolveRequestOrigin(
   request: IncomingMessage,
   basePath: string,
 ): string | undefined {
   const { headers, socket } = request
   const { host = '' } = headers
-  if (host.includes('/')) return undefined // What follows would pass for the path of the mount.
+  if (host.includes('/')) return undefined // The rest would be taken for the path of the mount.
   const scheme = 'encrypted' in socket && socket.encrypted === true ? 'https' : 'http'
   return `${scheme}://${host}${mountOf(request)}${basePathLeft(request, basePath)}`
 }
 
 /**
- * The header lines of a request, with what middleware has set or removed in `request.headers`. Lines that are repeated
- * stay as they came, since Node keeps only the first of some.
+ * The header lines of a request, including changes that middleware made in `request.headers`. Repeated lines stay
+ * unchanged, because Node keeps only the first of some.
  */
 export function headerLines({ rawHeaders, headers }: IncomingMessage): HeaderList {
   const lines = new Map<string, string[]>()
@@ -66,27 +66,27 @@ export function headerLines({ rawHeaders, headers }: IncomingMessage): HeaderLis
   return [...lines].flatMap(([name, values]) => values.map((value) => [name, value] as const))
 }
 
-/** Headers of which Node keeps the first line. */
+/** Headers of which Node keeps only the first line. */
 const FIRST_LINE =
   /^(?:age|authorization|content-(?:length|type)|etag|expires|from|host|if-(?:un)?modified-since|last-modified|location|max-forwards|proxy-authorization|referer|retry-after|server|user-agent)$/
 
-/** What Node makes of the lines of a header. */
+/** Joins the lines of a header as Node does. */
 function joinHeaderLines(name: string, lines: readonly string[]): string | undefined {
   if (lines.length < 2 || FIRST_LINE.test(name)) return lines[0]
   return name === 'set-cookie' ? String(lines) : lines.join(name === 'cookie' ? '; ' : ', ')
 }
 
-/** The body from a framework's parser; null if it was not read yet. */
+/** The body parsed by a framework; null: not read yet. */
 export function parsedBody(request: IncomingMessage): Uint8Array | null {
   const { body } = request as { body?: unknown }
   if (!request.readableDidRead || !request.readableEnded || body === undefined) return null
   if (ArrayBuffer.isView(body)) return new Uint8Array(body.buffer, body.byteOffset, body.byteLength)
   if (typeof body === 'string') return new TextEncoder().encode(body)
   try {
-    // Parsers of Express 4 leave an empty object for a body that they do not accept.
+    // Parsers of Express 4 leave an empty object for a body that they do not support.
     return isJsonRequest(request) ? new TextEncoder().encode(JSON.stringify(body)) : null
   } catch {
-    return null // It was read, and what is there now is no JSON.
+    return null // It was read, and the result is not JSON.
   }
 }
 

@@ -1,9 +1,9 @@
 // The contract over node:http: converts between bytes and ContractRequest or ContractResponse, and manages connections.
 //
 // Invariants:
-// - A response is delivered before the connection is cut, also to a client that is still writing: the rest of the
-//   request is read and dropped first, within bounds.
-// - A request that a proxy could have understood differently is refused.
+// - A response is delivered before the connection is cut, even to a client that is still writing: the rest of the
+//   request is first read and dropped, within limits.
+// - A request that a proxy could have interpreted differently is refused.
 
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -41,32 +41,32 @@ import { createTurns } from './request-turns.js'
 import { sendBody, tellsRelease } from './send-body.js'
 import { answerUnparsed } from './unparsed-request.js'
 
-/** Options of `nodeHandler`. Unknown names are refused. */
+/** Options of `nodeHandler`. Unknown names are rejected. */
 export interface NodeHandlerOptions extends ContractOptions {
   /**
-   * Path under which the handler is mounted, like `/api/v2`: starts with a slash and ends without one.
-   * Not needed if a framework removes it from `req.url`, as Express does for `app.use('/api', handler)`; giving it
-   * there too is harmless. Default: none.
+   * Path under which the handler is mounted, such as `/api/v2`: starts with a slash and ends without one. Not needed if
+   * a framework removes it from `req.url`, as Express does for `app.use('/api', handler)`, but harmless there. Default:
+   * none.
    */
   readonly basePath?: string | undefined
   /**
-   * IP addresses and networks, such as `10.0.0.0/8`, of proxies before the server. A client is then the last address of
-   * `X-Forwarded-For` that is none of them, which `refusedKeysPerMinuteMax` counts by. Pass it to `hardenServer` too.
-   * Default: none, and the address of a client is that of its connection.
+   * IP addresses and networks, such as `10.0.0.0/8`, of proxies in front of the server. The client of a request, by
+   * which `refusedKeysPerMinuteMax` counts, is then the last address in `X-Forwarded-For` that is not a proxy's. Pass
+   * it to `hardenServer` too. Default: none; the client is the address of the connection.
    */
   readonly trustedProxies?: readonly string[] | undefined
   /**
-   * Whether a page for people is served at `/` below the base path: it shows tables and imports files, with a key that a
-   * person enters there. Default: false.
+   * Whether to serve a page for people at `/` below the base path. It shows tables and imports files, with a key that
+   * the user enters. Default: false.
    */
   readonly page?: boolean | undefined
 }
 
 /**
- * A request listener for `http.createServer`, Express (`app.use`) and similar frameworks. With `next`, as such frameworks
- * give it, a request for a path that is not of the contract goes on to the routes of the host, unread: `next` is called
- * before the handler returns. Without `next` it is answered with 404.
- * @param host - What `authenticate` gets as `host`, such as the context of Koa. Default: `request`.
+ * A request listener for `http.createServer`, Express (`app.use`) and similar frameworks. With their `next`, a request
+ * for an unknown path is passed to the host's routes, unread: `next` is called before the handler returns. Without
+ * `next`, it gets a 404.
+ * @param host - The `host` for `authenticate`, such as the context of Koa. Default: `request`.
  */
 export type NodeHandler = (
   request: IncomingMessage,
@@ -76,8 +76,8 @@ export type NodeHandler = (
 ) => void
 
 /**
- * Serves a store over HTTP. Mount it before body parsers: a body that a parser has consumed is taken from
- * `req.body`, where numbers have lost the digits they were sent with.
+ * Serves a store over HTTP. Mount it before body parsers: a consumed body is taken from `req.body`, in which numbers
+ * may have lost digits.
  *
  * @throws {StoreError} OPTION_NOT_ALLOWED
  * @example
@@ -90,7 +90,7 @@ export type NodeHandler = (
  * await closeServer(server)
  */
 export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHandler {
-  checkOptionNames('nodeHandler', options ?? {}, () => true) // The contract knows the names.
+  checkOptionNames('nodeHandler', options ?? {}, () => true) // The contract checks the names.
   const {
     basePath: path,
     trustedProxies,
@@ -124,19 +124,20 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
     const about = { client, admits, onAnswered, host, releasesPieces: releases }
     const more = { target: asked, basePath, parsed, onSlow, about }
     const answer = refusal ?? (await contract.handle(makeNodeRequest(request, more)))
-    if (response.headersSent) return // It was refused meanwhile, because its body came too slowly.
+    if (response.headersSent) return // It was refused meanwhile, because its body arrived too slowly.
     await deliver(request, response, answer, { feeds, onBytes: contract.countSent, releases })
   }
 
   const takeTurn = createTurns()
-  // Express takes a function of four parameters for one that handles errors; one with a default value is not counted.
+  // Express takes a function with four parameters for an error handler; a parameter with a default value does not
+  // count.
   return (request, response, next, host = request) => {
     checkNodeRequest(request, response)
     const target = next === undefined ? undefined : parseRequestTarget(request, hosts)
     const isOurs =
       target === undefined || contract.isRoute(pathBelowBase(request, target, basePath))
     if (!isOurs) return next?.()
-    request.on('error', () => {}) // A broken connection; whoever reads or writes it sees it too.
+    request.on('error', () => {}) // A broken connection is also seen by its readers and writers.
     response.on('error', () => {})
     takeTurn(request, response, () =>
       publishRequest(request, (onAnswered) => serve(request, response, onAnswered, host)).catch(
@@ -149,8 +150,8 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
 }
 
 /**
- * Finds the clients of requests. A connection on which a known key was seen has none, so that a stranger with the same
- * address cannot stop it; but the connections of a proxy carry requests of many clients.
+ * Finds the clients of requests. A connection with a known key has no client, so that a stranger at the same address
+ * cannot block it. But connections of a proxy carry requests of many clients.
  */
 function createClients(proxies: TrustedProxies) {
   const known = new WeakSet<Socket>()
@@ -171,19 +172,19 @@ function warnProcess(warning: string): void {
 
 const HEADERS_MS_MAX = 10_000
 
-/** Time limit of requests with unread bodies, in milliseconds. Other bodies have a minimum rate, see paced-body.ts. */
+/** Time limit for requests with unread bodies, in milliseconds. Other bodies have a minimum rate: see paced-body.ts. */
 const REQUEST_MS_MAX = 24 * 60 * 60_000
 
-/** A query of 65,536 characters, and what Node allows all headers by itself. */
+/** A query of 65,536 characters, plus Node's own limit for all headers. */
 const HEADER_BYTES_MAX = 80 * 1024
 
 /**
  * Options for `http.createServer` of a server that faces untrusted clients: time limits, room for a query of 65,536
  * characters, and no check of `Host` by Node. Pass the server to `hardenServer`.
  *
- * `nodeHandler` refuses an HTTP/1.1 request without `Host` itself, with an error in the body. Other routes of the same
- * server get such requests, as they get those of HTTP/1.0 in any case. For Node's own refusal, an empty 400, pass
- * `{ ...serverOptions, requireHostHeader: true }`.
+ * `nodeHandler` itself refuses an HTTP/1.1 request without `Host`, with an error in the body. Other routes of the same
+ * server receive such requests, as they do those of HTTP/1.0. For Node's own refusal, an empty 400, pass `{
+ * ...serverOptions, requireHostHeader: true }`.
  * @example
  * import { createServer } from 'node:http'
  * import { hardenServer, serverOptions } from 'rowstash/node'
@@ -196,12 +197,12 @@ export const serverOptions: Readonly<ServerOptions> = Object.freeze({
   headersTimeout: HEADERS_MS_MAX,
   requestTimeout: REQUEST_MS_MAX,
   connectionsCheckingInterval: 5_000,
-  requireHostHeader: false, // Node's own refusal has no body; `refusalOf` has one.
+  requireHostHeader: false, // Node's own refusal has no body; `refusalOf` sends one.
 })
 
 /**
- * Sets the limits of a server that faces untrusted clients. Call it before the server listens, on a server that was
- * created with `serverOptions`.
+ * Sets the limits of a server that faces untrusted clients. Call it before the server listens, on a server created with
+ * `serverOptions`.
  *
  * @returns The same server.
  * @throws {StoreError} OPTION_NOT_ALLOWED
@@ -225,7 +226,7 @@ export function hardenServer<S extends Server>(server: S, limits: ConnectionLimi
   return server
 }
 
-/** Header lines of a request, at most. Node itself would keep 1,000 and drop the rest. */
+/** Most header lines of a request. Node itself would keep 1,000 and drop the rest. */
 const HEADER_LINES_MAX = 200
 
 /** Refuses requests that node:http accepts but the contract does not. */
@@ -253,7 +254,7 @@ function refuseMalformed(
   return undefined
 }
 
-/** Whether the end of the body is unknown. After this turn node:http ends such a request without a response. */
+/** Whether the end of the body is unknown. After this turn, node:http ends such a request without a response. */
 function isEndless({ headers }: IncomingMessage): boolean {
   const encoding = headers['transfer-encoding']
   return encoding !== undefined && !/(?:^|,)[ \t]*chunked$/i.test(encoding)
@@ -298,7 +299,7 @@ async function refuseSlow(request: IncomingMessage, response: ServerResponse): P
   response.writeHead(408, {
     ...SECURITY_HEADERS,
     'content-type': JSON_TYPE,
-    'access-control-allow-origin': '*', // Also for the page that sends a file.
+    'access-control-allow-origin': '*', // Also readable for a page that sends a file.
     'content-length': Buffer.byteLength(body),
     connection: 'close',
   })
@@ -337,7 +338,7 @@ function makeNodeRequest(
   }
 }
 
-/** The path of a target below the base path; empty, which is an unknown path, if it is elsewhere. */
+/** The path of a target below the base path. Empty, which is an unknown path, if it is outside. */
 function pathBelowBase(request: IncomingMessage, target: string, basePath: string): string {
   const [path = ''] = target.split('?', 1)
   return pathBelow(path, basePathLeft(request, basePath))
@@ -351,7 +352,7 @@ async function* only(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
   yield bytes
 }
 
-/** Statuses of responses that end with their headers and have no length. */
+/** Statuses of responses without body and length. */
 const STATUSES_WITHOUT_BODY: ReadonlySet<number> = new Set([204, 304])
 
 async function deliver(
@@ -379,7 +380,7 @@ async function deliver(
   if (isUnread && !request.complete) request.destroy()
 }
 
-/** The length header; none for a streamed body, and for HEAD, whose response has the length of an unsent body. */
+/** The length header; none for a streamed body, nor for HEAD, whose length is that of an unsent body. */
 function contentLengthHeader(
   body: ContractResponse['body'],
   method: string | undefined,

@@ -1,14 +1,14 @@
-// Feeds of changes end when their client is gone, and when their server closes: they have no end of their own, and a
-// server waits for the responses under way. node:http tells nobody that a server begins to close.
+// Ends feeds of changes when their client is gone, and when their server closes: feeds are endless, and a closing
+// server waits for responses in flight. node:http has no event for the beginning of a close.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** How long after its server a feed ends, in milliseconds, at most. */
+/** Longest time from the close of a server to the end of its feeds, in milliseconds. */
 const LOOK_MS = 100
 
 type Feed = Readonly<{ server: Readonly<{ listening?: boolean }>; stop: () => void }>
 
 export type OpenFeeds = Readonly<{
-  /** Ends a feed with its client and its server. */
+  /** Ends a feed when its client or server ends. */
   endWithServer: (request: IncomingMessage, response: ServerResponse, stop: () => void) => void
 }>
 
@@ -34,7 +34,7 @@ export function createOpenFeeds(): OpenFeeds {
         clearInterval(timer)
         timer = undefined
       })
-      if (server.listening !== true) return // It was given its connections by another one.
+      if (server.listening !== true) return // The server received its connections from another one.
       open.add(feed)
       timer ??= setInterval(look, LOOK_MS).unref()
     },

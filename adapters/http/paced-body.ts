@@ -1,17 +1,17 @@
-// The body of a request, which must not arrive too slowly.
+// The body of a request, with a minimum rate.
 import type { IncomingMessage } from 'node:http'
 import { FramingCost } from './framing-cost.js'
 import { Patience } from './patience.js'
 
-/** Patience with the sender of a body, in milliseconds; see patience.ts. */
+/** Patience with the sender of a body, in milliseconds: see patience.ts. */
 const SENDER_PATIENCE_MS = 10_000
 
 /** Events that may end a wait for more of a request. */
 const EVENTS = ['readable', 'end', 'error', 'close'] as const
 
 /**
- * The bytes of a request. Ends without destroying the request, because its connection still carries the response.
- * Unlike a generator, it can be ended by `return` while a piece is awaited.
+ * The bytes of a request. Ending it does not destroy the request, whose connection still carries the response. Unlike a
+ * generator, it can be ended by `return` while a piece is awaited.
  *
  * @param onSlow - Called once if the bytes arrive too slowly. They then end with an error; the request is left open.
  */

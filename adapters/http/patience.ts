@@ -1,5 +1,5 @@
-// The minimum rate of the other side of a connection. A limit of the total time would be too short for large bodies,
-// or would give small ones hours.
+// A minimum rate for the other side of a connection. A limit on the total time would be too short for large bodies, or
+// give small ones hours.
 //
 // Invariants:
 // - Only time spent waiting for the other side counts.

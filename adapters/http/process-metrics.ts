@@ -2,24 +2,24 @@
 import type { IntervalHistogram } from 'node:perf_hooks'
 import type { MetricFamily } from '../../src/ports.js'
 
-/** How often the event loop is measured, in milliseconds, from the first scrape on. */
+/** How often the event loop is sampled, in milliseconds, from the first scrape on. */
 const RESOLUTION_MS = 20
 
 const PERCENTILES: readonly number[] = [50, 90, 99]
 const NS_PER_SECOND = 1e9
 
-/** The delays of the event loop are measured from the first scrape on, each time since the scrape before. */
+/** The delays of the event loop are measured from the first scrape on, each time since the previous scrape. */
 export function processMetrics(): readonly MetricFamily[] {
   let delays: IntervalHistogram | undefined
   const eventLoop = (): { labels: { statistic: string }; value: number }[] => {
     if (delays === undefined) {
-      // Loaded when it is needed: PERFORMANCE.md, P47.
+      // Loaded on first use: PERFORMANCE.md, P47.
       const { monitorEventLoopDelay } = process.getBuiltinModule('node:perf_hooks')
       delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
       delays.enable()
     }
     const seconds = (ns: number): number => {
-      // The histogram has the time between two measurements, and nothing at the first scrape.
+      // The histogram contains the time between two samples, and nothing at the first scrape.
       return Math.max(0, (Number.isFinite(ns) ? ns : 0) / NS_PER_SECOND - RESOLUTION_MS / 1_000)
     }
     const { max } = delays

@@ -1,6 +1,6 @@
 // Responses to requests that do not reach the contract.
 
-/** Headers of all of them, as the contract has them. */
+/** Headers of all these responses, the same as the contract's. */
 export const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',
   'cache-control': 'no-cache',

@@ -1,16 +1,16 @@
-// The address of a client: that of its socket, or, if this is a trusted proxy, the one that the proxy names.
+// The address of a client: its socket's, or if that is a trusted proxy, the one that the proxy reports.
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import { optionError, shown } from '../base/arguments.js'
 
-/** Proxies in a row that are looked through, at most. */
+/** Most consecutive proxies that are followed. */
 const PROXIES_MAX = 16
 
 const IPV4_AS_IPV6 = /^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i
 
 type Remote = Readonly<{ remoteAddress?: string | undefined }>
 
-/** The client of a socket: an IPv4 address, or the first 64 bits of an IPv6 address, which one network has. */
+/** The client of a socket: an IPv4 address, or the first 64 bits of an IPv6 address, which identify a network. */
 export function addressOf({ remoteAddress = '' }: Remote): string {
   const address = remoteAddress.replace(IPV4_AS_IPV6, '')
   if (!address.includes(':')) return address
@@ -21,7 +21,7 @@ export function addressOf({ remoteAddress = '' }: Remote): string {
   return [...first, ...zeros, ...last].slice(0, 4).join(':')
 }
 
-/** Addresses whose word about their clients is taken. */
+/** Addresses whose reports about their clients are trusted. */
 export class TrustedProxies {
   readonly #list = new BlockList()
   readonly #isEmpty: boolean
@@ -45,14 +45,14 @@ export class TrustedProxies {
     return version !== 0 && this.#list.check(address, version === 4 ? 'ipv4' : 'ipv6')
   }
 
-  /** The client of a request: the last address of `X-Forwarded-For` that is not of a trusted proxy. */
+  /** The client of a request: the last address in `X-Forwarded-For` that is not a trusted proxy's. */
   clientOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string {
     if (!this.has(socket)) return addressOf(socket)
     let client: Remote = socket
     const named = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',')
     for (const text of named.slice(-PROXIES_MAX).reverse()) {
       const remoteAddress = withoutPort(text.trim())
-      if (isIP(remoteAddress) === 0) break // Nothing before it can be believed.
+      if (isIP(remoteAddress) === 0) break // Earlier entries cannot be trusted.
       client = { remoteAddress }
       if (!this.has(client)) break
     }

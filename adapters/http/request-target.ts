@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http'
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: ':80', https: ':443' }
 
 /**
- * The path and the query of a request target; undefined for a foreign target. A target may be an absolute
- * URL (RFC 9112, 3.2.2) whose host is that of the `Host` header, or one of `hosts`.
+ * The path and the query of a request target; undefined: a foreign target. A target may be an absolute URL (RFC 9112,
+ * 3.2.2) with the host of the `Host` header, or one of `hosts`.
  *
  * @param hosts - Names and ports, in lower case.
  */

@@ -1,19 +1,19 @@
 // The order in which the requests of one connection are served.
 //
 // Invariants:
-// - They are served in their order. node:http starts pipelined requests at once, so that a read could overtake the write
+// - They are served in order. node:http starts pipelined requests concurrently, so a read could overtake the write
 //   before it (RFC 9112, 9.3.2).
-// - The event loop turns between two of them, so that one connection cannot keep all others waiting.
-// - A request that cannot be answered is not served: its connection is dead, or an earlier answer is the last one.
+// - The event loop turns between two requests, so that one connection cannot block all others.
+// - A request that cannot be answered is not served: its connection is dead, or an earlier answer was the last one.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Requests of one connection that wait while another is served, at most. */
+/** Most requests of one connection that wait while another is served. */
 const WAITING_MAX = 16
 
 /**
- * Further requests that are dropped before the connection is cut, at most; a client that pipelines sends them again.
- * Requests that arrive together are parsed before the parser can be stopped, and each holds about 2 KB.
+ * Most further requests that are dropped before the connection is cut; a client that pipelines sends them again.
+ * Requests that arrive together are parsed before the parser can be stopped, and each takes about 2 KB.
  */
 const DROPPED_MAX = 100
 
@@ -70,5 +70,5 @@ function drop(line: Line, socket: Socket): void {
   if (line.dropped > 1) return
   line.waiting.at(-1)?.response.setHeader('connection', 'close')
   socket.pause()
-  socket.on('resume', () => socket.pause()) // node:http reads on after each answer.
+  socket.on('resume', () => socket.pause()) // node:http resumes reading after each answer.
 }

@@ -3,29 +3,29 @@ import type { ContractResponse } from '../../src/ports.js'
 import { Patience } from './patience.js'
 
 /**
- * Patience with the reader of a response, in milliseconds; see patience.ts. The system buffers a few megabytes and takes
- * no more until many of them were read, so the rate of a client shows only over a minute.
+ * Patience with the reader of a response, in milliseconds: see patience.ts. The system buffers a few megabytes and
+ * accepts no more until many were read, so the rate of a client shows only over a minute.
  */
 const READER_PATIENCE_MS = 60_000
 
 export type SendOptions = Readonly<{
   /** Cuts the connection when it is aborted. */
   signal?: AbortSignal | undefined
-  /** Whether the memory of a piece may be used again when the next is asked for. */
+  /** Whether the memory of a piece may be reused when the next piece is requested. */
   releases?: boolean
 }>
 
 /**
  * Writes the body without ending the response, no faster than the client reads.
  *
- * @returns false if the client disconnected or read too slowly; the rest of the body is then not created.
+ * @returns false: the client disconnected or read too slowly; the rest of the body is then not created.
  */
 export async function sendBody(
   response: ServerResponse,
   body: ContractResponse['body'],
   { signal, releases = false }: SendOptions = {},
 ): Promise<boolean> {
-  response.setTimeout(READER_PATIENCE_MS, () => response.destroy()) // Also for what is left after the body.
+  response.setTimeout(READER_PATIENCE_MS, () => response.destroy()) // Also applies after the body.
   if (body === null) {
     response.flushHeaders()
     return !response.destroyed
@@ -48,14 +48,14 @@ export async function sendBody(
 }
 
 /**
- * Whether a response tells when it has done with a piece: unless somebody else has put a `write` in the place of its own,
- * such as to compress.
+ * Whether a response reports when it has finished with a piece: unless its `write` was replaced, for example for
+ * compression.
  */
 export function tellsRelease(response: ServerResponse): boolean {
   return !Object.hasOwn(response, 'write')
 }
 
-/** @param releases - Whether it waits until the memory of the piece may be used again. */
+/** @param releases - Whether to wait until the memory of the piece may be reused. */
 async function writePiece(
   response: ServerResponse,
   piece: string | Uint8Array,
@@ -70,7 +70,7 @@ async function writePiece(
   return isTaken
 }
 
-/** Writes a piece and waits until the system has it: true, or false if the client has disconnected. */
+/** Writes a piece and waits until the system has accepted it: true; false: the client has disconnected. */
 function released(response: ServerResponse, piece: string | Uint8Array): Promise<boolean> {
   return new Promise((resolve) => {
     const onClose = () => resolve(false)

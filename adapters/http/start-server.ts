@@ -6,27 +6,28 @@ import { integerOption, optionError, shown } from '../base/arguments.js'
 import { type ConnectionLimits, closeServer } from './connections.js'
 import { hardenServer, type NodeHandlerOptions, nodeHandler, serverOptions } from './node-http.js'
 
-/** Options of `startServer`: those of `nodeHandler`, and where it listens. Unknown names are refused. */
+/** Options of `startServer`: those of `nodeHandler`, and the address. Unknown names are rejected. */
 export interface StartServerOptions extends NodeHandlerOptions {
   /** The address to listen on. `0.0.0.0` and `::`: every address of this machine. Default: `127.0.0.1`. */
   readonly host?: string | undefined
   /** The port. 0: any free port. Default: 8080. Range: 0 to 65,535. */
   readonly port?: number | undefined
-  /** Limits of connections, as `hardenServer` takes them. Default: those of `ConnectionLimits`. */
+  /** Limits of connections: see `ConnectionLimits`. Default: those of `hardenServer`. */
   readonly connections?: ConnectionLimits | undefined
 }
 
 /** A server that `startServer` has started. */
 export interface StartedServer {
-  /** Where programs on this machine reach it, the base path included, without a slash at the end. */
+  /** The URL for programs on this machine, with the base path, without a trailing slash. */
   readonly url: string
   /** The address on which it listens. */
   readonly address: AddressInfo
-  /** The server, for events of the host. */
+  /** The server, for the host's own listeners. */
   readonly server: Server
   /**
-   * Stops accepting, and lets requests in flight finish within a grace period, as `closeServer`. The store stays open.
-   * @param graceMs - In milliseconds. Default: 10 seconds. Range: 0 to 1 day.
+   * Stops accepting, and gives requests in flight a grace period to finish, as `closeServer` does. The store stays
+   * open.
+   * @param graceMs - The grace period, in milliseconds. Default: 10 seconds. Range: 0 to 1 day.
    * @throws {StoreError} OPTION_NOT_ALLOWED: `graceMs` is out of its range
    */
   close(graceMs?: number): Promise<void>
@@ -62,7 +63,7 @@ export async function startServer(
   const { basePath = '', trustedProxies } = handlerOptions
   const limits = trustedProxies === undefined ? connections : { trustedProxies, ...connections }
   const handler = nodeHandler(store, handlerOptions)
-  // Loaded when it is needed: PERFORMANCE.md, P47.
+  // Loaded on first use: PERFORMANCE.md, P47.
   const { createServer } = process.getBuiltinModule('node:http')
   const server = hardenServer(
     createServer(serverOptions, (request, response) => handler(request, response)),
@@ -97,13 +98,13 @@ function unknownHost(host: string, cause: Error): StoreError {
   return new StoreError('OPTION_NOT_ALLOWED', message, { cause })
 }
 
-/** A server on every address of the machine is reached by that of the machine itself. */
+/** The address for programs on this machine: if the server listens on every address, the loopback address. */
 function localHost(address: AddressInfo): string {
   if (address.address === '0.0.0.0') return '127.0.0.1'
   return address.address === '::' ? '[::1]' : renderHost(address)
 }
 
-/** An address as URLs have it. */
+/** An address in URL notation. */
 export function renderHost({ address, family }: AddressInfo): string {
   return family === 'IPv6' ? `[${address}]` : address
 }

@@ -1,5 +1,5 @@
-// Handles requests that node:http refuses before they reach a handler. Its own responses have no body, which clients
-// that parse every error cannot read.
+// Answers requests that node:http rejects before a handler. Node's own responses have no body, which clients that parse
+// every error cannot read.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { responsesUnderWay } from './connections.js'
@@ -9,11 +9,11 @@ type ParseError = Error & Readonly<{ code?: string; reason?: string }>
 
 type Refusal = Readonly<{ status: number; type: string; message: string }>
 
-/** Sends errors of the contract for requests that the parser of `server` refuses, and ignores unknown expectations. */
+/** Sends errors of the contract for requests that the parser of `server` rejects, and ignores unknown expectations. */
 export function answerUnparsed(server: Server): void {
   if (server.listenerCount('clientError') === 0) {
     server.on('clientError', (failure: ParseError, socket: Socket) => {
-      if (server.listenerCount('clientError') > 1) return // The host answers it.
+      if (server.listenerCount('clientError') > 1) return // A listener of the host answers.
       refuseInTurn(socket, refusalOfParseError(failure), responsesUnderWay(server, socket))
     })
   }
@@ -25,13 +25,13 @@ export function answerUnparsed(server: Server): void {
 }
 
 /**
- * Sends a refusal after the responses to the complete requests before it: a client takes it for the response to the
- * oldest request that has none. If the response to the broken request itself was begun, the connection is cut.
+ * Sends a refusal after the responses to the complete requests before it: a client takes a response for that of its
+ * oldest unanswered request. If the response to the broken request has begun, the connection is cut.
  */
 function refuseInTurn(socket: Socket, refusal: Refusal, underWay: readonly ServerResponse[]): void {
   const before = underWay.filter(({ req }) => req.complete).at(-1)
   if (before !== undefined) {
-    socket.pause() // No later bytes are parsed, and refused again, meanwhile.
+    socket.pause() // Meanwhile no later bytes are parsed, and rejected again.
     const own = underWay.filter(({ req }) => !req.complete)
     before.once('close', () => refuseInTurn(socket, refusal, own))
     return
@@ -72,7 +72,7 @@ function renderRefusal({ status, type, message }: Refusal): string {
     connection: 'close',
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  // Loaded when it is needed: PERFORMANCE.md, P47.
+  // Loaded on first use: PERFORMANCE.md, P47.
   const { STATUS_CODES } = process.getBuiltinModule('node:http')
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`
 }

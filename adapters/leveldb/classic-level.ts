@@ -1,4 +1,4 @@
-// classic-level is CommonJS and brings a native module beside its files: a bundler must leave it where it is.
+// classic-level is CommonJS and contains a native module: a bundler must not include it.
 import { createRequire } from 'node:module'
 
 export const { ClassicLevel } = createRequire(import.meta.url)(

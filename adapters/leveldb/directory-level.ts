@@ -4,8 +4,8 @@ import { type LevelOperation, storageError } from '../../src/kv/level-database.j
 import { ClassicLevel } from './classic-level.js'
 
 /**
- * A chained batch without the checks, encodings, hooks and events of its public methods, none of which are needed here.
- * abstract-level documents these methods for implementations.
+ * The internal methods of a chained batch, without the checks, encodings, hooks and events of its public ones, which
+ * are not needed here. abstract-level documents them for implementations.
  */
 type BareBatch = Readonly<{
   _put(key: Bytes, value: Bytes): void
@@ -14,18 +14,16 @@ type BareBatch = Readonly<{
   _write(options: { sync: boolean }): Promise<void>
 }>
 
-/** The same of a batch that is an array. */
+/** The same for an array batch. */
 type BareLevel = Readonly<{
   _batch(operations: readonly LevelOperation[], options: { sync: boolean }): Promise<void>
 }>
 
 export class DirectoryLevel extends ClassicLevel<Bytes, Bytes> {
-  /** An idle batch to be reused: a new one stays in memory until the next garbage collection. */
+  /** An idle batch for reuse: a new one stays in memory until the next garbage collection. */
   #idle: BareBatch | undefined
 
-  /**
-   * Writes a small batch operation by operation, past the checks of the public methods (PERFORMANCE.md, P26, P27).
-   */
+  /** Writes a small batch operation by operation, bypassing the checks of the public methods (PERFORMANCE.md, P26, P27). */
   writeSmall(operations: readonly LevelOperation[], sync: boolean): Promise<void> {
     try {
       // Throws if the database is not open.
@@ -44,14 +42,14 @@ export class DirectoryLevel extends ClassicLevel<Bytes, Bytes> {
     }
   }
 
-  /** Writes a large batch, past the copies that the public method makes of its operations (PERFORMANCE.md, P45). */
+  /** Writes a large batch, bypassing the public method's copies of the operations (PERFORMANCE.md, P45). */
   async writeLarge(operations: LevelOperation[], sync: boolean): Promise<void> {
     if (this.status !== 'open')
-      await this.batch(operations, { sync }) // Throws.
+      await this.batch(operations, { sync }) // Throws, because the database is not open.
     else await (this as unknown as BareLevel)._batch(operations, { sync })
   }
 
-  /** Also ends the idle batch. */
+  /** Closes the idle batch too. */
   override async close(): Promise<void> {
     this.#idle = undefined
     await super.close()
@@ -63,8 +61,8 @@ function bare(batch: object): BareBatch {
 }
 
 /**
- * Whether another process has a database open that this process does not have open. LevelDB checks its lock first, and
- * then only whether a database exists.
+ * Whether another process has a database open that this process does not have open. LevelDB checks the lock before it
+ * checks whether the database exists.
  */
 export async function isLocked(folder: string): Promise<boolean> {
   const probe = new ClassicLevel(folder, { createIfMissing: false, errorIfExists: true })

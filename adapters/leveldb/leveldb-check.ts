@@ -1,11 +1,11 @@
-// Checks the files of a LevelDB database before it is opened. LevelDB does not verify the checksums of its tables
-// on reads (LEVELDB.md, F1, F2): a flipped bit may hide a record or show an older one, which no checksum inside the
-// records detects. And some damage of its other files makes it end the process (F16).
+// Checks the files of a LevelDB database before it is opened. LevelDB does not verify the checksums of its tables on
+// reads (LEVELDB.md, F1, F2): a flipped bit may hide a record or reveal an older one, which no checksum in the records
+// detects. And some damage in other files makes LevelDB end the process (F16).
 //
 // Invariants:
-// - Nothing is changed, so that a damaged database stays as it is.
-// - Every byte of the tables that the manifest names, and of the logs that will be replayed, is checked. (Remains
-//   of other files are not.)
+// - Nothing is changed, so a damaged database is preserved.
+// - Every byte of the tables in the manifest, and of the logs that will be replayed, is checked. (Leftover files are
+//   not.)
 import type { FileHandle } from 'node:fs/promises'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -26,8 +26,9 @@ const COMPRESSION = { none: 0, snappy: 1 } as const
 type Handle = Readonly<{ offset: number; bytes: number }>
 
 /**
- * @param expected - If a loss is accepted, damaged tables are accepted too, but no damage that would end the process.
- * @throws {StoreError} DATA_CORRUPT, which names the file and its damage; DATA_LOSS
+ * @param expected - The required commits. If a loss is accepted, damaged tables are accepted too, but no damage that
+ *   would end the process.
+ * @throws {StoreError} DATA_CORRUPT, with the file and its damage; DATA_LOSS
  */
 export async function checkDatabaseFiles(folder: string, expected: Expected): Promise<void> {
   const manifest = await readManifest(folder)
@@ -49,7 +50,7 @@ async function levelTablePath(folder: string, { number }: TableFile): Promise<st
 class TableCheck {
   readonly #handle: FileHandle
   readonly #table: TableFile
-  /** The bytes that were read last. Blocks are small, and most follow the previous one. */
+  /** The last bytes read. Blocks are small and mostly consecutive. */
   #window: Readonly<{ start: number; bytes: Buffer }> = { start: 0, bytes: Buffer.alloc(0) }
 
   constructor(handle: FileHandle, table: TableFile) {
@@ -77,7 +78,7 @@ class TableCheck {
       first ??= entries[0]?.key
       last = entries[entries.length - 1]?.key
     }
-    // The filters: a flipped bit in one would hide existing keys.
+    // Filters too: a flipped bit in one would hide existing keys.
     for (const { value } of entriesOfBlock(await this.#block(meta))) {
       const filter = handleOf(new Cursor(value))
       if (filter.offset !== end) throw new Malformed(`a gap is at byte ${end}`)

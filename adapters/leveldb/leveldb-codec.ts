@@ -1,9 +1,9 @@
-// Encodings of LevelDB's files that Node does not provide: its checksum, its compression, its integers.
+// Encodings in LevelDB's files that Node does not provide: checksum, compression, integers.
 
 const CASTAGNOLI = 0x82f63b78
 const SLICES = 4
 
-/** Tables for four bytes at a time. */
+/** Tables for four bytes per step. */
 const TABLES = Array.from({ length: SLICES }, () => new Uint32Array(256))
 for (let byte = 0; byte < 256; byte++) {
   let remainder = byte
@@ -71,14 +71,14 @@ export class Cursor {
     return this.#bytes[this.#at++] ?? 0
   }
 
-  /** An integer of a number of bytes, the lowest first. */
+  /** A little-endian integer of a number of bytes. */
   integer(bytes: number): number {
     this.#claim(bytes)
     this.#at += bytes
     return this.#bytes.readUIntLE(this.#at - bytes, bytes)
   }
 
-  /** An integer with seven bits a byte, the lowest first. */
+  /** An integer with seven bits per byte, lowest first. */
   varint(): number {
     let value = 0
     for (let factor = 1; factor < 2 ** 56; factor *= 128) {
@@ -95,7 +95,7 @@ export class Cursor {
     return this.#bytes.subarray(this.#at - length, this.#at)
   }
 
-  /** Copies bytes to a place of others. */
+  /** Copies the next bytes to a place in a buffer. */
   copy(length: number, target: Buffer, at: number): void {
     this.#claim(length)
     this.#bytes.copy(target, at, this.#at, this.#at + length)
@@ -123,7 +123,10 @@ export function compareInternalKeys(left: Buffer, right: Buffer): number {
 
 const UNPACKED_BYTES_MAX = 256 * 1024 * 1024
 
-/** Decompresses Snappy's raw format. An open waits for all blocks of a database, so no part makes a buffer of its own. @throws {Malformed} */
+/**
+ * Decompresses Snappy's raw format. An open waits for all blocks of a database, so no buffer is allocated per part.
+ * @throws {Malformed}
+ */
 export function unpackSnappy(packed: Buffer): Buffer {
   const cursor = new Cursor(packed)
   const length = cursor.varint()

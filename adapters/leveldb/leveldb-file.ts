@@ -4,7 +4,7 @@ import { StoreError } from '../../src/base/store-error.js'
 import { systemCode } from '../fs/fs-error.js'
 import { Malformed } from './leveldb-codec.js'
 
-/** Largest file number that is accepted. LevelDB counts up by one and never gets there. */
+/** Largest accepted file number. LevelDB counts up by one and never reaches it. */
 export const FILE_NUMBER_MAX = 2 ** 52
 
 export function fileName(number: number, ending: 'log' | 'ldb' | 'sst'): string {
@@ -14,7 +14,7 @@ export function fileName(number: number, ending: 'log' | 'ldb' | 'sst'): string 
 /**
  * Reads a file that the database requires.
  * @param read - Throws `Malformed` for bytes that LevelDB does not write.
- * @throws {StoreError} DATA_CORRUPT, which names the file; DATA_LOSS if it is missing.
+ * @throws {StoreError} DATA_CORRUPT, with the file; DATA_LOSS if it is missing.
  */
 export async function readDatabaseFile<T>(
   path: string,
@@ -22,7 +22,7 @@ export async function readDatabaseFile<T>(
 ): Promise<T> {
   let handle: FileHandle | undefined
   try {
-    // Opening anything else may block forever.
+    // Opening anything else might block forever.
     if (!(await stat(path)).isFile()) throw new Malformed('it is not a file')
     handle = await open(path, 'r')
     return await read(handle)

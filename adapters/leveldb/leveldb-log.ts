@@ -12,20 +12,20 @@ import { crc32c, Malformed, maskCrc } from './leveldb-codec.js'
 const BLOCK_BYTES = 32_768
 const HEADER_BYTES = 7
 
-/** Bytes that are read at a time: a whole number of blocks. */
+/** Bytes read at a time: a whole number of blocks. */
 const WINDOW_BYTES = 16 * BLOCK_BYTES
 
-/** Size of a record, in bytes, at most. Far more than any batch of a store; bounds the memory for a foreign file. */
+/** Greatest size of a record, in bytes: far more than any batch of a store. It bounds the memory for a foreign file. */
 const RECORD_BYTES_MAX = 512 * 1_048_576
 
 const PART = { zero: 0, full: 1, first: 2, middle: 3, last: 4 } as const
 
 export interface LogVisitor {
-  /** Receives a complete record. Its bytes are only valid during the call. */
+  /** Receives a complete record. Its bytes are valid only during the call. */
   record(bytes: Buffer): void
   /**
-   * Receives the place of a part that is damaged, or belongs to no record.
-   * @param isTold - Whether LevelDB reports the damage too; it skips zeros silently.
+   * Receives the place of a part that is damaged or outside a record.
+   * @param isTold - Whether LevelDB also reports the damage; it silently skips zeros.
    */
   damage(at: number, isTold: boolean): void
 }
@@ -43,7 +43,7 @@ export async function readLog(handle: FileHandle, visitor: LogVisitor): Promise<
   }
 }
 
-/** @returns the number of bytes read, which is less than the window only at the end of the file. */
+/** @returns the number of bytes read; less than the window only at the end of the file. */
 async function fillWindow(handle: FileHandle, window: Buffer, start: number): Promise<number> {
   let length = 0
   while (length < window.length) {
@@ -70,7 +70,7 @@ class LogParser {
     for (let at = 0; at + HEADER_BYTES <= block.length; ) {
       const end = at + HEADER_BYTES + block.readUInt16LE(at + 4)
       const type = block[at + 6] ?? 0
-      if (end > block.length && isLast) return // Whoever wrote it was interrupted.
+      if (end > block.length && isLast) return // Its writer was interrupted.
       const isZero = type === PART.zero && end === at + HEADER_BYTES
       if (end > block.length || isZero || !isIntact(block.subarray(at, end))) {
         this.#parts = null

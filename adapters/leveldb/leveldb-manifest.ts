@@ -1,7 +1,7 @@
 // Reads the manifest, which lists the tables and logs of a LevelDB database.
 //
-// LevelDB is built with assertions, which end the process if a manifest contradicts itself (LEVELDB.md, F16). So
-// a manifest that LevelDB does not write is refused.
+// LevelDB is built with assertions, which end the process if a manifest contradicts itself (LEVELDB.md, F16). So a
+// manifest that LevelDB would not write is rejected.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Cursor, compareInternalKeys, Malformed } from './leveldb-codec.js'
@@ -44,7 +44,7 @@ const TAG = {
 } as const
 
 /**
- * Reads the manifest that CURRENT names.
+ * Reads the manifest named by CURRENT.
  * @throws {StoreError} DATA_CORRUPT; DATA_LOSS if the manifest is missing.
  */
 export async function readManifest(folder: string): Promise<Manifest> {
@@ -114,13 +114,13 @@ class ManifestReader implements LogVisitor {
     else throw new Malformed(`a field has the unknown tag ${tag}`)
   }
 
-  /** Only the first edit has a comparator; a later one is the start of another manifest. */
+  /** Only the first edit has a comparator; another one begins a new manifest. */
   #comparator(name: string): void {
     if (name !== COMPARATOR) throw new Malformed('its keys are ordered by another comparator')
     if (this.#edits++ > 0) throw new Malformed('it begins again')
   }
 
-  /** LevelDB has written 0 for many years. */
+  /** LevelDB has always written 0 for many years. */
   #previousLog(number: number): void {
     if (number !== 0) throw new Malformed('it names a second log')
   }

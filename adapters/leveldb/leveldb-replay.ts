@@ -1,13 +1,12 @@
 // Checks the logs that LevelDB will replay when it opens a database.
 //
-// LevelDB replays any log with a high enough number, in order of the numbers, whatever it contains. An old log brings
-// old values back; a log that repeats changes, or contains something other than batches, ends the process (LEVELDB.md,
-// F16, F17).
+// LevelDB replays any log with a high enough number, in numeric order, whatever it contains. An old log brings back old
+// values; a log that repeats changes, or contains anything but batches, ends the process (LEVELDB.md, F16, F17).
 //
 // Invariants:
-// - The sequence numbers of all batches that LevelDB would replay are dense, also from one log to the next.
-// - Only the end of the last log may be damaged, as a power cut leaves it; nothing follows the damage.
-// - The last batch, if there is one, contains the last commit of the database, which is not below the mark.
+// - The sequence numbers of all batches that LevelDB would replay are dense, also across logs.
+// - Only the end of the last log may be damaged, as after a power cut; nothing follows the damage.
+// - The last batch, if any, contains the last commit of the database, which is at least the mark.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { StoreError } from '../../src/base/store-error.js'
@@ -29,7 +28,7 @@ const OPERATION = { deletion: 0, value: 1 } as const
 
 /** The required content of the logs. */
 export type Expected = Readonly<{
-  /** A commit that the database must contain; null: commits may be missing if LevelDB accepts that. */
+  /** A commit that the database must contain; null: commits may be missing as far as LevelDB accepts that. */
   atLeast: number | null
   /** CRC-32 of the name of the store that wrote the logs. */
   storeCrc: number
@@ -62,7 +61,7 @@ async function replayedLogs(folder: string, { log }: Manifest): Promise<number[]
     if (digits === undefined) continue
     const number = Number(digits)
     if (number < log && number !== 0) continue
-    // LevelDB takes 0 for the number of the previous log, and opens every other log by the name that it would give it.
+    // LevelDB treats 0 as the number of the previous log, and opens every other log by the name that it would give it.
     if (number === 0 || number > FILE_NUMBER_MAX || name !== fileName(number, 'log')) {
       await readDatabaseFile(join(folder, name), () => {
         throw new Malformed('no log of the database has this name')
@@ -78,9 +77,9 @@ class ReplayCheck implements LogVisitor {
   readonly #storeCrc: number
   /** The commit of the last batch. */
   lastCommit: number | undefined
-  /** The next sequence number expected. */
+  /** The next expected sequence number. */
   #next: number
-  /** Whether a lower one is accepted too. */
+  /** Whether a lower one is also accepted. */
   #mayBeLower = false
   #path = ''
   #damage: string | undefined
@@ -92,8 +91,8 @@ class ReplayCheck implements LogVisitor {
   }
 
   /**
-   * @param isCurrent - Whether LevelDB was writing to this log at the last edit of the manifest. The edit may then
-   *   name a later change than the first of the log.
+   * @param isCurrent - Whether LevelDB was writing to this log at the last edit of the manifest. Then the edit may name
+   *   a later change than the first of the log.
    */
   begin(path: string, isCurrent: boolean): void {
     this.#path = path
@@ -127,7 +126,7 @@ function lost(what: string): StoreError {
 
 type Batch = Readonly<{ sequence: number; count: number; commit: number }>
 
-/** @throws {Malformed} if the bytes are not a batch, or not one of this store. */
+/** @throws {Malformed} if the bytes are not a batch, or not of this store. */
 function readBatch(bytes: Buffer, storeCrc: number): Batch {
   if (bytes.length < BATCH_HEAD_BYTES) throw new Malformed('a batch is too short')
   const sequence = Number(bytes.readBigUInt64LE(0))

@@ -4,7 +4,7 @@
 //
 // Invariants:
 // - No file of the store is written or removed.
-// - The lock is the store's own: the stand-in has a link to it, and LevelDB locks the target of the link.
+// - The lock is the store's own: the stand-in has a link to it, and LevelDB locks the link's target.
 import { copyFile, mkdtemp, readdir, rm, stat, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ const TABLE_PATTERN = /^(\d+)\.(?:ldb|sst)$/
 const COPIED_PATTERN = /^(?:CURRENT|MANIFEST-\d+|\d+\.log)$/
 const LOCK_FILE = 'LOCK'
 
-/** Places that may have room: the system's folder for temporary files, and the one in memory on Linux. */
+/** Places that may have room: the system's folder for temporary files, and on Linux the one in memory. */
 function places(): ReadonlySet<string> {
   return new Set([tmpdir(), '/dev/shm'])
 }
@@ -33,16 +33,17 @@ class StandInLevel extends DirectoryLevel {
 /**
  * Opens a database with the content of the one in `folder`.
  * @param full - The failure to open that database.
- * @throws {StoreError} INSUFFICIENT_STORAGE: there is no room for this one either; STORE_LOCKED, DATA_CORRUPT, DATA_LOSS
+ * @throws {StoreError} INSUFFICIENT_STORAGE: there is no room for the stand-in either; STORE_LOCKED, DATA_CORRUPT,
+ *   DATA_LOSS
  */
 export async function openStandIn(folder: string, full: StoreError): Promise<DirectoryLevel> {
-  if (process.platform === 'win32') throw noRoomInFolder(folder, full) // It lets few users make links.
+  if (process.platform === 'win32') throw noRoomInFolder(folder, full) // On Windows, few users may create links.
   for (const place of places()) {
     try {
       return await openIn(place, folder)
     } catch (failure) {
       const error = storageError(failure, 'The database cannot be opened')
-      // A failure that stays means that there is no room in this place, or no such place.
+      // The same failure again means that this place has no room, or does not exist.
       if (error === failure || error.code === 'STORE_LOCKED') throw error
     }
   }
@@ -67,7 +68,7 @@ async function openIn(place: string, folder: string): Promise<DirectoryLevel> {
   }
 }
 
-/** Fills the stand-in. A table that the manifest does not name is left out: LevelDB might write through its link. */
+/** Fills the stand-in. Tables outside the manifest are left out: LevelDB might write through their links. */
 async function fillStandIn(made: string, folder: string): Promise<void> {
   const { tables } = await readManifest(folder)
   const numbers = new Set(tables.map(({ number }) => number))

@@ -1,10 +1,10 @@
-// Commits of one store that touch the same keys take effect in the order they were asked for.
+// Orders the commits of one store: commits that touch the same keys take effect in call order.
 //
-// A commit waits for those in flight that write a key it touches, or touch a key it writes. It waits without a
-// connection, so that those it waits for get one.
+// A commit waits for commits in flight that write a key that it touches, or touch a key that it writes. It waits
+// without a connection, so that the others can get one.
 import { StoreError } from '../../src/base/store-error.js'
 
-/** Commits that are in flight or wait, at most. */
+/** Most commits in flight or waiting. */
 const IN_FLIGHT_MAX = 10_000
 
 type Key = { writer: Promise<void> | undefined; readers: Promise<void>[] }

@@ -1,4 +1,4 @@
-// What a commit asks of the database: each key once, in order, sealed.
+// The plan of a commit: each key once, in order, sealed.
 import { type Bytes, compareBytes, concatBytes, sameValue } from '../../src/base/bytes.js'
 import { invariant } from '../../src/base/invariant.js'
 import { byteText } from '../../src/base/platform.js'
@@ -9,28 +9,28 @@ import { sealValue } from '../../src/kv/record-envelope.js'
 export type Pairs = Readonly<{ keys: readonly Bytes[]; values: readonly Bytes[] }>
 
 export type CommitPlan = Readonly<{
-  /** Checked keys, each once and in order. */
+  /** Checked keys, distinct and in order. */
   checked: readonly Bytes[]
-  /** Two checks of one key exclude each other, so the commit is refused in any case. */
+  /** Whether two checks of one key contradict each other, so that the commit is refused in any case. */
   isImpossible: boolean
-  /** Checked to be equal, and written. */
+  /** Keys checked to be equal, and written. */
   locked: Pairs
-  /** Checked to be equal, and only read. */
+  /** Keys checked to be equal, and only read. */
   shared: Pairs
-  /** Checked to be absent, and put. */
+  /** Keys checked to be absent, and put. */
   inserted: Pairs
-  /** Checked to be absent, and not put. */
+  /** Keys checked to be absent, and not put. */
   held: readonly Bytes[]
-  /** Put, if not among `inserted`. */
+  /** Keys put, except those in `inserted`. */
   puts: Pairs
-  /** Deleted; what is checked to be absent needs none. */
+  /** Keys to delete, except those checked to be absent. */
   deletes: readonly Bytes[]
-  /** Deleted without a check. */
+  /** Keys deleted without a check. */
   blind: readonly Bytes[]
-  /** Records that are put or deleted, and the length of their keys and values. */
+  /** Number of records put or deleted, and the length of their keys and values. */
   records: number
   bytes: number
-  /** Keys by their texts: whether the commit writes it. */
+  /** By key as text: whether the commit writes it. */
   touched: ReadonlyMap<string, boolean>
 }>
 
@@ -117,8 +117,8 @@ function requiredBytes(value: Bytes | null | undefined): Bytes {
 }
 
 /**
- * Judges checks on the present values.
- * @param present - Values by the texts of their keys; absent ones are left out.
+ * Judges checks by the current values.
+ * @param present - Values by key as text, without absent ones.
  */
 export function judgeChecks(
   checks: readonly KvCheck[],

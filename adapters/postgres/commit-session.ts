@@ -1,10 +1,10 @@
-// A connection for commits, with a row of its own by which the outcome of a commit can be found out.
+// A connection for commits, with its own row, from which the outcome of a commit can be determined.
 //
 // Invariants:
-// - Every commit writes its number into the row of its session, together with its records. Without that row it fails.
-// - Another connection that ends the session in its row reads the number of the last commit that was written, and no
-//   later one will be: a server that still works on a statement of a broken connection finds the session ended, or is
-//   waited for.
+// - Every commit writes its number into its session's row, together with its records, and fails without that row.
+// - Another connection that marks the session as ended reads the number of its last written commit, and none will be
+//   written later: a server that still runs a statement of a broken connection finds the session ended, or is waited
+//   for.
 import { type Bytes, NO_BYTES } from '../../src/base/bytes.js'
 import type { Random } from '../../src/ports.js'
 import type { Pooled } from './connection/connection-pool.js'
@@ -13,7 +13,7 @@ import type { TableNames } from './connection/tables.js'
 
 const ID_BYTES = 16
 
-/** Rows of sessions that began earlier and left theirs behind are deleted. Longer than any session lives. */
+/** Age of rows left behind by sessions, which are then deleted. No session lives that long. */
 const LEFT_OVER = `interval '1 day'`
 
 type SessionStatements = Readonly<Record<'begin' | 'prune' | 'forget' | 'end', Statement>>
@@ -26,7 +26,7 @@ function statementsOf({ sessions, meta }: TableNames): SessionStatements {
     },
     prune: { text: `delete from ${sessions} where at < now() - ${LEFT_OVER}` },
     forget: { text: `delete from ${sessions} where id = $1` },
-    // May be repeated, as its answer may get lost, too.
+    // Repeatable, because its answer may be lost too.
     end: {
       text: `update ${sessions} set n = case when n < 0 then n else -1 - n end where id = $1
         returning -1 - n`,
@@ -55,7 +55,7 @@ export class CommitSession implements Pooled {
     return this.connection.openedAt
   }
 
-  /** Key of the row of the session. */
+  /** Key of the session's row. */
   get id(): Bytes {
     return this.#id
   }
@@ -66,7 +66,7 @@ export class CommitSession implements Pooled {
     return this.#number
   }
 
-  /** Writes the row of the session. @returns the version base of the store */
+  /** Writes the session's row. @returns the store's version base */
   async begin(): Promise<number> {
     const { begin, prune } = this.#statements
     this.#id = this.#random.bytes(ID_BYTES)
@@ -84,8 +84,8 @@ export class CommitSession implements Pooled {
   }
 
   /**
-   * Ends another session, whose connection broke: none of its commits will be written any more.
-   * @returns the number of its last commit that was written; undefined: its row was not there any more.
+   * Ends another session, whose connection broke: no further commit of it can be written.
+   * @returns the number of its last written commit; undefined: its row no longer exists.
    */
   async endOther(id: Bytes): Promise<number | undefined> {
     const [row] = await this.connection.query(this.#statements.end, [id])

@@ -1,18 +1,18 @@
 // A commit as SQL.
 //
-// A commit is one statement, or a few in one transaction that are sent together. It runs under READ COMMITTED, and
-// locks what it relies on until it ends (two-phase locking), which makes it serializable:
+// A commit is one statement, or a few statements of one transaction that are sent together. It runs under READ
+// COMMITTED, and locks all that it depends on until it ends (two-phase locking), which makes it serializable:
 //
-// - A record that is checked is locked, then compared: FOR UPDATE if it is written too, else FOR SHARE. PostgreSQL
-//   compares the latest version, not that of the snapshot.
-// - A key that is checked to be absent and put is inserted; its place in the index is the lock. One that is not put is
-//   inserted first and deleted at the end of the transaction (`held`): nobody sees it, and who inserts it waits.
-// - A record that was not there when the statement began, but is before it ends, is not found by a DELETE. So keys that
-//   are deleted unchecked are looked for once more when all locks are held; if one is there, all is repeated.
-// - Locks of each kind are taken in the order of keys, so that commits seldom meet in a deadlock.
+// - A checked record is locked, then compared: FOR UPDATE if it is also written, otherwise FOR SHARE. PostgreSQL
+//   compares the latest version, not the snapshot's.
+// - A key that is checked to be absent and put is inserted; its index entry is the lock. One that is not put is
+//   inserted first and deleted at the end of the transaction (`held`): it is invisible, and others that insert it wait.
+// - A DELETE does not find a record that appears after the statement has begun. So keys that are deleted without a
+//   check are searched again once all locks are held; if one exists, everything is repeated.
+// - Locks of each kind are taken in key order, so that deadlocks are rare.
 //
-// If the locked records are not as expected, nothing is written and the statement returns false. An insert that found a
-// record divides by zero, which undoes everything and differs from all other failures.
+// If the locked records are not as expected, nothing is written and the statement returns false. An insert that finds a
+// record divides by zero, which rolls everything back and is distinguishable from all other failures.
 
 import type { Bytes } from '../../src/base/bytes.js'
 import type { CommitPlan } from './commit-plan.js'
@@ -31,11 +31,11 @@ function unless(condition: string): string {
   return `1 / (case when ${condition} then 1 else 0 end)`
 }
 
-/** Fails, in another way, unless the row of the session was there. */
+/** Fails, in another way, unless the session's row exists. */
 const MARKED = `case when (select count(*) from mark) = 1 then 1
     else ('fenced' || (select count(*) from mark))::int end`
 
-/** Which parts a statement has: the others would cost time for nothing. */
+/** The parts of a statement: unneeded ones would cost time. */
 type Parts = Readonly<Record<'locked' | 'shared' | 'inserted' | 'puts' | 'deletes', boolean>>
 
 function partsOf({ locked, shared, inserted, puts, deletes }: CommitPlan): Parts {
@@ -48,7 +48,7 @@ function partsOf({ locked, shared, inserted, puts, deletes }: CommitPlan): Parts
   }
 }
 
-/** The records of some keys, with their locks, counted if they have the expected values. */
+/** The records of some keys, locked; counted if they have the expected values. */
 function lockedPart(name: string, records: string, at: number, lock: string): string {
   return `${name} as materialized (
     select count(*) filter (where f.v = x.v) = cardinality($${at}::bytea[]) as ok
@@ -105,7 +105,7 @@ function statementName(parts: Parts): string {
   return `rowstash_commit_${bits.join('')}`
 }
 
-/** The SQL of the commits of a store. */
+/** The SQL of a store's commits. */
 export class CommitStatements {
   readonly #names: TableNames
   readonly #commits = new Map<string, Statement>()
@@ -136,9 +136,9 @@ export class CommitStatements {
   }
 
   /**
-   * Sends a commit. Resolves when it was written, or to false if a record is not as it must be; rejects with the failure
-   * of its first statement that failed.
-   * @param isBegun - Whether it is made in the transaction of the connection, which ends with it.
+   * Sends a commit. Resolves when it was written, or to false if a check failed; rejects with the failure of the first
+   * failed statement.
+   * @param isBegun - Whether it runs in the connection's open transaction, and ends it.
    */
   async commit(
     { connection, id }: CommitSession,
@@ -190,7 +190,7 @@ function isCommitWritten([row]: readonly Row[]): boolean {
   return row?.[0] === true
 }
 
-/** Waits for all statements of a transaction; those behind the first one that failed fail for its sake. */
+/** Waits for all statements of a transaction; those after the first failed one fail because of it. */
 export async function firstFailure(sent: readonly Promise<Row[]>[]): Promise<void> {
   const results = await Promise.allSettled(sent)
   for (const result of results) if (result.status === 'rejected') throw result.reason

@@ -1,4 +1,4 @@
-// Rows of `COPY (…) TO STDOUT (FORMAT binary)`: a bytea comes as its bytes, and not as hexadecimal digits.
+// Rows of `COPY (…) TO STDOUT (FORMAT binary)`, in which a bytea is sent as bytes instead of hexadecimal digits.
 //
 //     copy := signature:u8[11] flags:int32 extension:int32 u8[extension] row* end:int16 (-1)
 //     row  := cells:int16 ( length:int32 (-1: null) u8[length] )*
@@ -6,16 +6,16 @@ import type { Bytes } from '../../src/base/bytes.js'
 
 const EXTENSION_AT = 15
 
-/** A cell in its binary form. It lies in the memory of its message. */
+/** A cell in binary form, in the memory of its message. */
 export type CopiedCell = Bytes | null
 
-/** Decodes one COPY as it comes. A message has whole rows, as PostgreSQL's description of the protocol says. */
+/** Decodes a COPY message by message. A message has whole rows, according to PostgreSQL's protocol documentation. */
 export class CopyDecoder {
   #isBegun = false
 
   /**
-   * @param message - In order, and each once.
-   * @throws {RangeError} if a row is cut off
+   * @param message - Messages in order, each once.
+   * @throws {RangeError} if a row is truncated
    */
   rowsOf(message: Bytes): CopiedCell[][] {
     const view = new DataView(message.buffer, message.byteOffset, message.byteLength)

@@ -1,11 +1,11 @@
-// Cuts the content of an object into batches, each of which is written by one statement.
+// Divides the content of an object into batches, each written by one statement.
 import { type Bytes, NO_BYTES } from '../../src/base/bytes.js'
 import { cutContentParts } from '../../src/objects/object-parts.js'
 
-/** Bytes that are written together. All batches have as many but the last one, which may have none. */
+/** Bytes written together. All batches have equal length except the last, which may be empty. */
 export type Batch = Readonly<{ bytes: Bytes; isLast: boolean }>
 
-/** At least one batch. Two batches of a stream are in memory at a time. */
+/** At least one batch. For a stream, two batches are in memory at a time. */
 export async function* cutIntoBatches(
   content: Bytes | AsyncIterable<Bytes>,
   batchBytes: number,

@@ -14,18 +14,18 @@ type SharedOption =
   | 'retryMsMax'
   | 'onWarning'
 
-/** Options of `openPostgresObjects`. All but `urls` have a default; unknown names are refused. */
+/** Options of `openPostgresObjects`. All except `urls` have a default; unknown names are rejected. */
 export interface PostgresObjectsOptions extends Pick<PostgresKvOptions, SharedOption> {
   /**
-   * The table of the objects, whose name the other tables begin with; another one than that of the records. As `schema`.
-   * Default: `objects`.
+   * The table of objects, other than that of records; the names of the other tables begin with it. Rules as for
+   * `schema`. Default: `objects`.
    */
   readonly table?: string
-  /** Connections, at most. Further calls wait. Default: 8. Range: 1 to 1,000. */
+  /** Most connections. Further calls wait. Default: 8. Range: 1 to 1,000. */
   readonly connectionsMax?: number
 }
 
-/** The table of the objects of a store, unless an option names another one. */
+/** The default table of a store's objects. */
 export const OBJECTS_TABLE = 'objects'
 
 const RANGES = {

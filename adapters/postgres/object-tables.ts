@@ -5,22 +5,23 @@
 //     <table>_pieces  id, n: from 0 on, v: bytes of a length that the format says, the last ones shorter
 //     <table>_meta    name, value: objects_format
 //
-// Tables have the format that they were created with, and every version reads and writes all formats before its own:
+// Tables keep the format that they were created with, and every version of the package reads and writes all earlier
+// formats:
 //
 //     1  pieces of 262,144 bytes, which PostgreSQL cuts again into rows of 2 KB of another table, with an index of its own
 //     2  pieces of 8,000 bytes, each of which fills a page of PostgreSQL
 //
 // Invariants:
-// - An object is there from the statement that sets its length, which is that of its last pieces.
-// - A piece is written only by a statement that finds, and locks, the row of its put. So the pieces of a row that is
-//   being deleted grow no more, and no piece is left without a row.
+// - An object exists once a statement has set its length, together with its last pieces.
+// - A piece is written only by a statement that finds, and locks, the row of its put. So a row that is being deleted
+//   gets no more pieces, and no piece is left without a row.
 import { StoreError } from '../../src/base/store-error.js'
 import type { ObjectId } from '../../src/objects/objects.js'
 import type { PostgresConnection, Statement } from './connection/postgres-connection.js'
 import type { ResolvedPostgresOptions } from './connection/postgres-options.js'
 import { creationLock, readNumber, readOrCreate } from './connection/tables.js'
 
-/** Length of all pieces of an object but the last, in bytes, by the format. */
+/** Length of all pieces of an object except the last, in bytes, by format. */
 const PIECE_BYTES: ReadonlyMap<number, number> = new Map([
   [1, 262_144],
   [2, 8_000],
@@ -30,15 +31,15 @@ const PIECE_BYTES: ReadonlyMap<number, number> = new Map([
 const FORMAT = 2
 
 /**
- * What one row of a read has of a piece, in bytes, at most. The driver collects a row in memory that it doubles until
- * the row fits, so reading 330 KB as two rows took 3.2 ms, as rows of 16 to 64 KiB 1.1 to 1.2.
+ * Most bytes of a piece in one row of a result. The driver collects a row in memory that it doubles until the row fits:
+ * 330 KB took 3.2 ms as two rows, and 1.1 to 1.2 ms as rows of 16 to 64 KiB.
  */
 const SLICE_BYTES = 32 * 1024
 
-/** A length that stands for null in parameters. */
+/** The length that means null in parameters. */
 export const UNFINISHED = -1
 
-/** Rows of a put that did not go on for so long are those of a process that ended. */
+/** Time after which the rows of an inactive put belong to a process that has ended. */
 const ABANDONED = `interval '1 hour'`
 
 export type ObjectTables = Readonly<Record<'objects' | 'pieces' | 'meta', string>>
@@ -63,13 +64,13 @@ export type ObjectStatements = Readonly<
   }
 >
 
-/** A part of an object, as its pieces. */
+/** A part of an object, in terms of its pieces. */
 export type Window = Readonly<{
   first: number
   last: number
-  /** Bytes to leave out of the first piece. */
+  /** Bytes to skip in the first piece. */
   skip: number
-  /** Bytes of the last piece up to which it is read. */
+  /** End of the range within the last piece. */
   limit: number
 }>
 
@@ -94,7 +95,7 @@ export async function prepareObjectTables(
   })
   const pieceBytes = format && PIECE_BYTES.get(format)
   if (pieceBytes) return pieceBytes
-  const found = format === undefined ? 'are none of objects' : `have format ${format}`
+  const found = format === undefined ? 'are not tables of objects' : `have format ${format}`
   const message = `The tables ${names.objects} ${found}; this version of the package knows 1 to ${FORMAT}`
   throw new StoreError('FORMAT_UNKNOWN', message)
 }
@@ -113,8 +114,8 @@ function objectTablesSql(
       primary key (id, n))`,
     `create table if not exists ${meta} (name text not null, value bigint not null, primary key (name))`,
     `insert into ${meta} (name, value) values ('objects_format', ${FORMAT}) on conflict (name) do nothing`,
-    // Not compressed once more, and not in rows of another table, which took PostgreSQL 1.3 ms more for 110 KB. Another
-    // version may have created tables of its format meanwhile, whose pieces are longer than a page.
+    // Not compressed again, and not in rows of another table, which took PostgreSQL 1.3 ms more for 110 KB. Another
+    // version may have created tables of its own format meanwhile, with pieces longer than a page.
     `do $$ begin
       if (select value from ${meta} where name = 'objects_format') = ${FORMAT} then
         alter table ${pieces} alter column v set storage plain;
@@ -153,8 +154,8 @@ type Expression = string | number
 type PieceTables = Readonly<{ objects: string; pieces: string; pieceBytes: number }>
 
 /**
- * A row for each slice that a window has of an object, in no order: the length of the object, where the slice begins in
- * it, and its bytes. One row with the length alone if the window has none.
+ * One row per slice of a window, in no order: the length of the object, the position of the slice in it, and its bytes.
+ * If the window is empty, one row with only the length.
  */
 function slicesText(
   { objects, pieces, pieceBytes }: PieceTables,
@@ -185,7 +186,7 @@ function putStatements({ objects, pieces, pieceBytes }: PieceTables) {
           insert into ${pieces} (id, n, v) select $1, ${number}, ${piece} from begun cross join ${cut})
         select count(*) from begun`,
     },
-    // The same, and the number of the first piece. It may be repeated.
+    // The same, plus the number of the first piece. Repeatable.
     goOn: {
       name: 'rowstash_go_on_object',
       text: `with found as (
@@ -214,7 +215,7 @@ function deleteStatements(objects: string, pieces: string) {
       name: 'rowstash_hide_objects',
       text: `update ${objects} t set ${hidden} from unnest($1::bytea[]) as x(id) where t.id = x.id`,
     },
-    // Also the rows of deletions that did not come to their end.
+    // Includes the rows of unfinished deletions.
     abandoned: {
       name: 'rowstash_abandoned_objects',
       text: `update ${objects} set ${hidden} where bytes is null and at < now() - ${ABANDONED} and id = any(array(

@@ -1,4 +1,4 @@
-// What one statement reads of an object, put together from slices that come in any order.
+// The result of one statement that reads an object: slices in any order, put together.
 import type { Bytes } from '../../src/base/bytes.js'
 import { StoreError } from '../../src/base/store-error.js'
 import type { ByteRange, ObjectId } from '../../src/objects/objects.js'
@@ -7,12 +7,12 @@ import type { ByteRange, ObjectId } from '../../src/objects/objects.js'
 export type Slice = Readonly<{
   /** Length of the object. */
   total: number
-  /** Where the slice begins in the object. */
+  /** Position of the slice in the object. */
   place: number
   bytes: Bytes
 }>
 
-/** The bytes of a window of an object, and the length of the object. */
+/** The bytes of a window of an object, and the object's length. */
 export type Found = Readonly<{ bytes: Bytes; total: number }>
 
 export class ObjectWindow {
@@ -22,14 +22,14 @@ export class ObjectWindow {
   #found: Found | undefined
   #missing = 0
 
-  /** @param memory - Receives the bytes if they fit. */
+  /** @param memory - Receives the bytes if it is large enough. */
   constructor(id: ObjectId, range: ByteRange, memory: Bytes | undefined) {
     this.#id = id
     this.#range = range
     this.#memory = memory
   }
 
-  /** The slice is copied. @throws {StoreError} DATA_CORRUPT: it lies outside */
+  /** Copies a slice. @throws {StoreError} DATA_CORRUPT: it lies outside the window */
   add({ total, place, bytes }: Slice): void {
     this.#found ??= this.#begin(total)
     const at = place - this.#range.start

@@ -1,4 +1,4 @@
-// A partition as the database and the checksums know it.
+// The names of a partition in the database and in checksums.
 import { type Bytes, bytesOf, concatBytes, utf8 } from '../../src/base/bytes.js'
 import { invariant } from '../../src/base/invariant.js'
 import { byteText } from '../../src/base/platform.js'
@@ -9,9 +9,9 @@ import type { RecordCache } from './record-cache.js'
 export type PartitionNames = Readonly<{
   /** The column `p`. */
   bytes: Bytes
-  /** What checksums cover before the key, as those of LevelDB do. */
+  /** The prefix that checksums cover before the key, as in LevelDB. */
   prefix: Bytes
-  /** The prefix as a text, so that it can begin the key of a Map. */
+  /** The prefix as text, to begin the key of a Map. */
   text: string
 }>
 

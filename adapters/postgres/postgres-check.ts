@@ -12,7 +12,7 @@ const SCAN_COUNT = 1_000
 /** Above every key. */
 const LAST_KEY: Bytes = new Uint8Array(2_048).fill(0xff)
 
-/** @param full - Every record; else only the partitions. */
+/** @param full - Check every record; otherwise only list the partitions. */
 export async function* checkTables(
   transaction: ViewTransaction,
   statements: ViewStatements,
@@ -26,7 +26,7 @@ export async function* checkTables(
     from = keyAfter(bytes)
     const partition = partitionName(bytes)
     if (partition === null) {
-      yield { kind: 'unreadable', message: 'The name of a partition is no text' }
+      yield { kind: 'unreadable', message: 'The name of a partition is not text' }
       continue
     }
     yield { kind: 'partition', partition }
@@ -57,7 +57,7 @@ function partitionName(bytes: Bytes): string | null {
   try {
     return fromUtf8(bytes)
   } catch {
-    return null // Its bytes are no name.
+    return null // The bytes are not a name.
   }
 }
 

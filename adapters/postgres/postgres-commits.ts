@@ -1,4 +1,4 @@
-// Makes commits: in their order, again where that is safe, and finds out what became of those whose connection broke.
+// Makes commits: in order, with safe retries, and determines the outcome after a broken connection.
 import type { Backoff } from '../../src/base/backoff.js'
 import type { Bytes } from '../../src/base/bytes.js'
 import { monotonicMs } from '../../src/base/clock.js'
@@ -20,7 +20,7 @@ import { openCell, type PartitionNames } from './partition-names.js'
 import type { RecordCache } from './record-cache.js'
 import type { RecordHolds } from './record-holds.js'
 
-/** Records of one statement of a deletion of a range, so that it never holds locks for long. */
+/** Most records deleted by one statement of a range deletion, so that it never holds locks for long. */
 const RANGE_COUNT = 500
 
 export type CommitsOptions = Readonly<{
@@ -34,7 +34,7 @@ export type CommitsOptions = Readonly<{
   pauseMs: Backoff
 }>
 
-/** What an attempt came to: a result, or another attempt is due. */
+/** The outcome of an attempt: a result, or a retry is due. */
 type Attempt = KvCommitResult | Readonly<{ again: unknown }>
 
 const WRITTEN: KvCommitResult = Object.freeze({ ok: true })
@@ -58,7 +58,7 @@ export class PostgresCommits {
     }
   }
 
-  /** As `KvPartition.commit`. */
+  /** See `KvPartition.commit`. */
   async commit(partition: PartitionNames, commit: KvCommit): Promise<KvCommitResult> {
     const plan = planCommit(partition.prefix, commit)
     if (plan.touched.size === 0) return WRITTEN
@@ -68,7 +68,7 @@ export class PostgresCommits {
     return this.#order.run(touched, () => this.#repeat(partition, commit.checks ?? [], plan))
   }
 
-  /** As `KvPartition.deleteRange`. */
+  /** See `KvPartition.deleteRange`. */
   async deleteRange(
     partition: PartitionNames,
     { start, limit }: KeyRange,
@@ -128,7 +128,7 @@ export class PostgresCommits {
     return (await this.#isWritten(id, number, failure, deadline)) ? WRITTEN : { again: failure }
   }
 
-  /** One attempt, which takes a connection for itself. @returns `result`, unless there was a failure. */
+  /** Makes one attempt, on its own connection. @returns `result`, unless there was a failure. */
   async #send(partition: PartitionNames, plan: CommitPlan) {
     const { pool, holds, statements } = this.#options
     const keys = holds.isIdle ? [] : prefixKeys(partition, plan.touched.keys())
@@ -150,7 +150,7 @@ export class PostgresCommits {
     }
   }
 
-  /** As `#judge`, after a refusal. What was refused several times in a row is held for the next commit. */
+  /** `#judge`, after a refusal. If there were several in a row, the records are held for the next commit. */
   #refuse(
     partition: PartitionNames,
     checks: readonly KvCheck[],
@@ -165,8 +165,9 @@ export class PostgresCommits {
   }
 
   /**
-   * Compares the checks with the present records. If all hold, the commit met another one and is due again.
-   * @param read - Reads the records that are checked.
+   * Compares the checks with the current records. If all hold, the commit only collided with another one, and is
+   * retried.
+   * @param read - Reads the checked records.
    */
   async #judge(
     partition: PartitionNames,
@@ -202,8 +203,8 @@ export class PostgresCommits {
   }
 
   /**
-   * Finds out whether a commit was written whose connection broke, and keeps it from being written later.
-   * @throws {StoreError} STORAGE_UNAVAILABLE with the outcome `unknown`: it could not be found out
+   * Determines whether a commit with a broken connection was written, and prevents that it is written later.
+   * @throws {StoreError} STORAGE_UNAVAILABLE with the outcome `unknown`: the outcome could not be determined
    */
   async #isWritten(id: Bytes, number: number, cause: unknown, deadline: number): Promise<boolean> {
     const end = () => this.#options.pool.use((session) => session.endOther(id))
@@ -229,12 +230,12 @@ export class PostgresCommits {
   }
 }
 
-/** Keys of a partition by their texts. */
+/** Keys of a partition as text. */
 function prefixKeys({ text }: PartitionNames, keys: Iterable<string>): string[] {
   return Array.from(keys, (key) => text + key)
 }
 
-/** @throws {StoreError} STORAGE_UNAVAILABLE if the commit may be on the primary alone. */
+/** @throws {StoreError} STORAGE_UNAVAILABLE if the commit may exist only on the primary. */
 function assertReplicated({ connection }: CommitSession): void {
   if (!connection.isUnreplicated) return
   const message = 'PostgreSQL ended the wait for a standby: the commit may be on the primary alone'

@@ -30,12 +30,12 @@ import { RecordCache } from './record-cache.js'
 import { RecordHolds } from './record-holds.js'
 import { raiseTo, readBase } from './version-base.js'
 
-/** How long `close` waits for reads under way, in milliseconds. */
+/** How long `close` waits for current reads, in milliseconds. */
 const DRAIN_MS_MAX = 10_000
 
 /**
- * Opens a key-value store in a PostgreSQL database, and creates its tables if there are none. Any number of processes
- * may have it open.
+ * Opens a key-value store in a PostgreSQL database. Creates its tables if there are none. Any number of processes may
+ * have it open.
  *
  * The arrays of a commit must not change until `commit` settles.
  * @throws {StoreError} OPTION_NOT_ALLOWED, STORAGE_UNAVAILABLE, FORMAT_UNKNOWN (tables of a newer version)
@@ -206,7 +206,7 @@ class PostgresKv implements KvStore {
     return session
   }
 
-  /** A connection that is new may lead to a server that lacks commits which this store has answered with. */
+  /** A new connection may lead to a server that lacks commits which this store has acknowledged or returned. */
   async #beginViews(
     connection: PostgresConnection,
     names: TableNames,

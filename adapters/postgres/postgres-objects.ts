@@ -1,10 +1,10 @@
-// An ObjectStore in PostgreSQL, for stores that are small enough to need no S3 server: pieces in a table.
+// An ObjectStore in PostgreSQL, for stores too small to need an S3 server: pieces in a table.
 //
 // Invariants:
-// - An object shows from the statement on that writes its last pieces and its length. All statements can be repeated, so
-//   a lost answer is no failure.
+// - An object becomes visible with the statement that writes its last pieces and its length. All statements are
+//   repeatable, so a lost answer is no failure.
 // - A put whose source is slow holds no connection and no transaction.
-// - Pieces of puts and deletions that were cut off are removed by a listing, an hour later or more.
+// - A listing removes the pieces of interrupted puts and deletions, after at least an hour.
 import { inBatches } from '../../src/base/batches.js'
 import { BoundedMap } from '../../src/base/bounded-map.js'
 import { type Bytes, concatBytes, fromHex, NO_BYTES, toHex } from '../../src/base/bytes.js'
@@ -48,30 +48,28 @@ import {
 import { type Found, ObjectWindow, type Slice } from './object-window.js'
 import { bytesOfCell } from './partition-names.js'
 
-/** Objects of one statement that deletes, at most. */
+/** Most objects deleted by one statement. */
 const DELETE_COUNT_MAX = 1_000
-/**
- * Bytes of the pieces that one statement deletes, at most: it must end within `statementTimeoutMs`, on a slow disk too.
- */
+/** Most bytes of pieces deleted by one statement: it must end within `statementTimeoutMs`, even on a slow disk. */
 const REMOVED_BYTES_MAX = 40_000_000
 /** A statement takes 0.5 to 1 ms in a data center, and each byte 3 to 5 ns. */
 const REQUEST_COST_BYTES = 128 * 1024
-/** Bytes that one statement reads, at most. */
+/** Most bytes read by one statement. */
 const READ_BYTES = 1024 * 1024
-/** Bytes that one statement writes, at most. */
+/** Most bytes written by one statement. */
 const WRITTEN_BYTES = 1024 * 1024
 /**
- * Longer reads are a COPY. It sends bytes as they are, which saves 9 ns for each byte of hexadecimal text, but it is
- * planned each time, which takes 0.1 to 0.2 ms.
+ * Longer reads use COPY. It sends raw bytes, which saves 9 ns per byte of hexadecimal text, but is planned each time,
+ * which takes 0.1 to 0.2 ms.
  */
 const COPY_BYTES_MIN = 16 * 1024
 /** The largest object, in bytes. */
 const OBJECT_BYTES_MAX = 2 ** 40
-/** How often a listing looks for what was cut off, in milliseconds. */
+/** How often a listing looks for interrupted puts and deletions, in milliseconds. */
 const ABANDONED_EVERY_MS = 600_000
-/** Failed puts that may have left something, at most; others are left to the garbage collection of the store. */
+/** Most failed puts remembered for cleaning up; garbage collection of the store handles the others. */
 const FAILED_MAX = 10_000
-/** Failed puts that one listing discards, at most. */
+/** Most failed puts cleaned up by one listing. */
 const FAILED_TRIED_MAX = 16
 const ID_DIGITS = 32
 const MARK_BYTES = 16
@@ -82,10 +80,10 @@ const LISTING = 'The objects cannot be listed'
 const READING = 'An object cannot be read'
 
 /**
- * Opens the objects in tables of a PostgreSQL database, and creates the tables if there are none. Any number of
- * processes may have them open.
- * @throws {StoreError} OPTION_NOT_ALLOWED, STORAGE_UNAVAILABLE, FORMAT_UNKNOWN (tables of a newer version, or of
- *   something else)
+ * Opens the objects in tables of a PostgreSQL database. Creates the tables if there are none. Any number of processes
+ * may have them open.
+ * @throws {StoreError} OPTION_NOT_ALLOWED, STORAGE_UNAVAILABLE, FORMAT_UNKNOWN (tables of a newer version, or not of
+ *   objects)
  * @example
  * import { openPostgresObjects } from 'rowstash/postgres'
  *
@@ -106,7 +104,7 @@ class PostgresObjects implements ObjectStore {
   readonly #pool: ConnectionPool<PostgresConnection>
   readonly #statements: ObjectStatements
   readonly #options: ResolvedObjectsOptions
-  /** The marks of failed puts that may have left an object, which does not show. */
+  /** The marks of failed puts that may have left a hidden object. */
   readonly #failed = new BoundedMap<ObjectId, Bytes>(FAILED_MAX)
   #lookedAt = Number.NEGATIVE_INFINITY
 
@@ -132,7 +130,7 @@ class PostgresObjects implements ObjectStore {
       return await this.#put(key, mark, content)
     } catch (failure) {
       this.#failed.set(id, mark)
-      // A server that does not answer is not asked again: the next listing does it.
+      // A server that does not answer is not asked again: the next listing will clean up.
       if (!isStoreError(failure)) await this.#discard(id, mark).catch(() => undefined)
       throw failure
     }
@@ -157,7 +155,7 @@ class PostgresObjects implements ObjectStore {
     const { begin, isOwn } = this.#statements
     const parameters = [key, mark, size, batch.bytes]
     if (countOfResult(await this.#write(begin, parameters, WRITING)) > 0) return
-    // Another put has the ID, or an attempt of this one whose answer was lost.
+    // Another put has the ID, or an attempt of this one with a lost answer.
     const own = countOfResult(await this.#write(isOwn, [key, mark], WRITING))
     invariant(own > 0, 'an object id is put once')
   }
@@ -206,7 +204,7 @@ class PostgresObjects implements ObjectStore {
     return this.#pool.close()
   }
 
-  /** @param memory - For the first window. */
+  /** @param memory - Memory for the first window. */
   async #open(
     id: ObjectId,
     range: ByteRange,
@@ -231,7 +229,7 @@ class PostgresObjects implements ObjectStore {
     }
   }
 
-  /** Reads the first bytes of a range, `READ_BYTES` at most. */
+  /** Reads the first bytes of a range, at most `READ_BYTES`. */
   async #read(id: ObjectId, range: ByteRange, memory?: Bytes): Promise<Found | null> {
     const start = Math.min(range.start, OBJECT_BYTES_MAX)
     const window = { start, limit: Math.min(range.limit, start + READ_BYTES) }
@@ -275,7 +273,7 @@ class PostgresObjects implements ObjectStore {
     return { first, last, skip: start - first * pieceBytes, limit: limit - last * pieceBytes }
   }
 
-  /** Removes what failed puts and processes that ended have left. */
+  /** Removes leftovers of failed puts and of processes that ended. */
   async #removeRemains(): Promise<void> {
     for (const [id, mark] of this.#failed.oldest(FAILED_TRIED_MAX)) {
       await this.#discard(id, mark)
@@ -286,7 +284,7 @@ class PostgresObjects implements ObjectStore {
     if (rows.length < DELETE_COUNT_MAX) this.#lookedAt = monotonicMs()
   }
 
-  /** Removes what a put has left, and nothing of another put of the same ID. */
+  /** Removes leftovers of a put, but nothing of another put of the same ID. */
   async #discard(id: ObjectId, mark: Bytes): Promise<void> {
     const key = keyOfObject(id)
     const hidden = await this.#write(this.#statements.discard, [key, mark], WRITING)
@@ -294,7 +292,7 @@ class PostgresObjects implements ObjectStore {
     this.#failed.delete(id)
   }
 
-  /** Removes the rows of hidden objects, their pieces first. */
+  /** Removes the rows of hidden objects, after their pieces. */
   async #remove(keys: readonly Bytes[]): Promise<void> {
     if (keys.length === 0) return
     const { removePieces, removeRows, pieceBytes } = this.#statements
@@ -320,7 +318,7 @@ class PostgresObjects implements ObjectStore {
     return this.#run(run, message, outcome)
   }
 
-  /** Runs what may be repeated. @throws {StoreError} STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE, DATA_CORRUPT */
+  /** Runs repeatable work. @throws {StoreError} STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE, DATA_CORRUPT */
   async #run<T>(
     run: (connection: PostgresConnection) => Promise<T>,
     message: string,
@@ -334,7 +332,7 @@ class PostgresObjects implements ObjectStore {
   }
 }
 
-/** @throws {StoreError} STORAGE_UNAVAILABLE if what was written may be on the primary alone. */
+/** @throws {StoreError} STORAGE_UNAVAILABLE if the written data may exist only on the primary. */
 async function replicated(
   connection: PostgresConnection,
   statement: Statement,
@@ -342,12 +340,12 @@ async function replicated(
 ): Promise<Row[]> {
   const rows = await connection.query(statement, parameters)
   if (!connection.isUnreplicated) return rows
-  connection.destroy() // Its sign would stay.
+  connection.destroy() // Its warning would stay set.
   const message = 'PostgreSQL ended the wait for a standby: an object may be on the primary alone'
   throw new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged' })
 }
 
-/** The row of a window without a slice has neither place nor bytes. */
+/** If the window has no slice, the row has neither place nor bytes. */
 function decodeSlice([total, place, bytes]: readonly CopiedCell[], { start }: ByteRange): Slice {
   return {
     total: decodeInt8(bytesOfCell(total)),
@@ -369,7 +367,7 @@ function keyOfObject(id: ObjectId): Bytes {
   return keyOrNull(id) ?? NO_BYTES
 }
 
-/** null for what is no ID. */
+/** null: not an object ID. */
 function keyOrNull(id: string): Bytes | null {
   return id.length === ID_DIGITS ? fromHex(id) : null
 }

@@ -1,5 +1,5 @@
-// Views: a transaction that only reads, REPEATABLE READ, so that all of it sees one snapshot. It begins with the first
-// query, in the same round trip, and its end is not waited for.
+// Views: read-only transactions with REPEATABLE READ, so that each sees one snapshot. A transaction begins with the
+// first query, in the same round trip, and its end is not awaited.
 import type { Backoff } from '../../src/base/backoff.js'
 import { type Bytes, compareBytes, NO_BYTES } from '../../src/base/bytes.js'
 import { monotonicMs } from '../../src/base/clock.js'
@@ -62,15 +62,15 @@ export type ViewSource = Readonly<{
   pauseMs: Backoff
 }>
 
-/** A connection, and the answer to the BEGIN that was sent on it. */
+/** A connection, and the answer to the BEGIN sent on it. */
 type Begun = Promise<Readonly<{ connection: PostgresConnection; begin: Promise<unknown> }>>
 
-/** The transaction of a view, or of several of one moment. */
+/** The transaction of one view, or of several views of the same moment. */
 export class ViewTransaction {
   readonly #source: ViewSource
   readonly #deadline: number
   #begun: Begun | undefined
-  /** Whether something was seen: another transaction would show another moment. */
+  /** Whether data was read: another transaction would show another moment. */
   #isFixed = false
   #isEnded = false
 
@@ -101,7 +101,7 @@ export class ViewTransaction {
     }
   }
 
-  /** Gives the connection back. */
+  /** Returns the connection. */
   end(): void {
     this.#isEnded = true
     const begun = this.#begun
@@ -118,11 +118,11 @@ export class ViewTransaction {
   async #begin(): Begun {
     const connection = await this.#source.pool.acquire()
     const begin = connection.query(BEGIN)
-    begin.catch(() => undefined) // The query behind it waits for it.
+    begin.catch(() => undefined) // The query after it awaits it.
     return { connection, begin }
   }
 
-  /** Gives a broken connection back, so that the next query begins anew. */
+  /** Returns a broken connection, so that the next query starts over. */
   #drop(begun: Begun): void {
     if (this.#begun !== begun) return
     this.#begun = undefined

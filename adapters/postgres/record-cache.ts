@@ -1,10 +1,10 @@
-// Gives the same object back while the bytes of a record are the same: callers cache what they decoded by it.
+// Returns the same object as long as the bytes of a record are the same: callers use it as a key for decoded values.
 import { Buffer } from 'node:buffer'
 import { ByteCache } from '../../src/base/byte-cache.js'
 import type { Bytes } from '../../src/base/bytes.js'
 import type { KvCache } from '../../src/kv/kv.js'
 
-/** Records larger than this are not kept: a few of them would push out all others. */
+/** Larger records are not cached: a few of them would evict all others. */
 const CACHED_BYTES_MAX = 64 * 1024
 
 /** Estimated memory of an entry besides its key and value. */
@@ -35,7 +35,7 @@ export class RecordCache implements KvCache {
     this.#records = newCache(bytesMax)
   }
 
-  /** The object that was given out for this record before, if its bytes are the same. */
+  /** The object returned for this record before, if its bytes are the same. */
   same(key: string, value: Bytes): Bytes {
     const known = this.#records.get(key)
     if (known !== undefined && Buffer.compare(known, value) === 0) return known

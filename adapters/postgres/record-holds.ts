@@ -1,13 +1,13 @@
-// Holds: records that other stores change so often that commits of this one are refused again and again stay locked from
-// a refusal to the next commit of this store, which then is not refused for their sake. Without them a store that has
-// its next commit ready whenever one ends would keep all others out.
+// Holds. If other stores change records so often that this store's commits are refused again and again, the records
+// stay locked from a refusal to this store's next commit, which then succeeds. Without holds, a store that always has
+// its next commit ready would starve all others.
 //
 // Invariants:
-// - A hold is a transaction on a connection for commits. It locks the records that the refused commit checks and writes,
-//   in the order of their keys, as a commit does.
-// - It ends with the next commit of this store that touches one of them, which is made in that transaction, or after
-//   HOLD_MS_MAX.
-// - A process that stops ends its holds: PostgreSQL ends the transaction with the connection, or after IDLE_MS_MAX.
+// - A hold is a transaction on a connection for commits. It locks the records that the refused commit checks and
+//   writes, in key order, as a commit does.
+// - It ends after HOLD_MS_MAX, or with the next commit of this store that touches one of them, which runs in that
+//   transaction.
+// - The holds of a stopped process end: PostgreSQL ends the transaction with the connection, or after IDLE_MS_MAX.
 import { BoundedMap } from '../../src/base/bounded-map.js'
 import type { Bytes } from '../../src/base/bytes.js'
 import type { CommitPlan } from './commit-plan.js'
@@ -18,16 +18,16 @@ import type { ConnectionPool } from './connection/connection-pool.js'
 import type { Row, Statement } from './connection/postgres-connection.js'
 import type { TableNames } from './connection/tables.js'
 
-/** Commits on a record that are refused in a row before it is held. */
+/** Consecutive refusals of commits on a record before it is held. */
 const REFUSALS_MIN = 5
 
 /** How long a hold waits for the next commit, in milliseconds. Commits of other stores wait as long. */
 const HOLD_MS_MAX = 100
 
-/** How long PostgreSQL keeps a hold of a process that gives no sign, in milliseconds. */
+/** How long PostgreSQL keeps the hold of an unresponsive process, in milliseconds. */
 const IDLE_MS_MAX = 1_000
 
-/** Records whose refusals are counted, at most; the oldest are forgotten. */
+/** Most records with counted refusals; the oldest are dropped. */
 const COUNTED_MAX = 1_000
 
 type Hold = Readonly<{
@@ -39,7 +39,7 @@ type Hold = Readonly<{
 export class RecordHolds {
   readonly #pool: ConnectionPool<CommitSession>
   readonly #lock: Statement
-  /** By the texts of partition and key: commits that were refused in a row. */
+  /** Consecutive refused commits, by partition and key as text. */
   readonly #refusals = new BoundedMap<string, number>(COUNTED_MAX)
   readonly #holds = new Map<string, Hold>()
 
@@ -52,12 +52,12 @@ export class RecordHolds {
     }
   }
 
-  /** Whether nothing is held, and everything that was refused was written since. */
+  /** Whether nothing is held, and no commit was refused since the last write. */
   get isIdle(): boolean {
     return this.#refusals.size === 0 && this.#holds.size === 0
   }
 
-  /** The connection of a hold of one of these records, for one commit in its transaction. */
+  /** Takes the connection of a hold on one of these records, for one commit in its transaction. */
   take(keys: readonly string[]): CommitSession | undefined {
     for (const key of keys) {
       const hold = this.#holds.get(key)
@@ -69,26 +69,26 @@ export class RecordHolds {
     return undefined
   }
 
-  /** Notes that a commit on these records was refused. @returns whether they are to be held. */
+  /** Counts a refused commit on these records. @returns whether to hold them. */
   noteRefused(keys: readonly string[]): boolean {
     let isDue = false
     for (const key of keys) {
       const count = (this.#refusals.get(key) ?? 0) + 1
-      this.#refusals.delete(key) // So that it counts as the newest.
+      this.#refusals.delete(key) // Reinserted, so that it counts as the newest.
       this.#refusals.set(key, count)
       isDue ||= count >= REFUSALS_MIN
     }
     return isDue
   }
 
-  /** The next refusal of these records is the first one. */
+  /** Resets the counts: the next refusal of these records is the first. */
   forget(keys: readonly string[]): void {
     for (const key of keys) this.#refusals.delete(key)
   }
 
   /**
    * Locks the records that a commit checks and writes, and reads the checked ones.
-   * @param keys - The texts of the locked ones.
+   * @param keys - The keys of the locked records, as text.
    */
   async hold(
     partition: Bytes,
@@ -114,7 +114,7 @@ export class RecordHolds {
     }
     const timer = setTimeout(() => {
       this.#remove(hold)
-      this.forget(keys) // A commit that comes so late is not helped by a hold.
+      this.forget(keys) // A hold does not help a commit that comes this late.
       this.#end(session)
     }, HOLD_MS_MAX)
     const hold = { session, keys, timer }

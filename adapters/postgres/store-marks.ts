@@ -1,4 +1,4 @@
-// What the table of a store says of it beyond its format: where its objects are, and whether it is being filled.
+// Marks in a store's table: the place of its objects, and whether it is being filled.
 import { utf8 } from '../../src/base/bytes.js'
 import { crc32 } from '../../src/base/platform.js'
 import { StoreError } from '../../src/base/store-error.js'
@@ -7,12 +7,12 @@ import { FILLED, FILLING, readNumber } from './connection/tables.js'
 import { OBJECTS_TABLE } from './object-options.js'
 import { onStore } from './version-base.js'
 
-/** Stands for objects in tables of the same database. */
+/** The mark for objects in tables of the same database. */
 const IN_POSTGRES = -1
 
 /**
- * Notes where the objects of a store are, when it is opened for the first time, so that no process looks for them
- * elsewhere. A store that has none in PostgreSQL yet may go on to a bucket. Call it when the objects were opened.
+ * Records the place of a store's objects when it is first opened, so that no process uses another place. A store
+ * without objects in PostgreSQL may still switch to a bucket. Call it after the objects were opened.
  * @param bucket - Bucket and prefix; null: PostgreSQL.
  * @throws {StoreError} OPTION_NOT_ALLOWED: they are elsewhere
  */
@@ -40,7 +40,7 @@ export async function noteObjectsPlace(
   throw new StoreError('OPTION_NOT_ALLOWED', `The objects of this store are ${where}`)
 }
 
-/** Marks a store as incomplete, so that it cannot be opened, or takes the mark away. */
+/** Marks a store as incomplete, so that it cannot be opened, or removes the mark. */
 export async function markFilling(options: PostgresKvOptions, isFilling: boolean): Promise<void> {
   const format = isFilling ? FILLING : FILLED
   await onStore('markFilling', options, (connection, { meta }) =>

@@ -1,7 +1,7 @@
-// The version base of a store in PostgreSQL, which an operator raises after commits were lost: see src/kv/version-base.
+// The version base of a store in PostgreSQL. An operator raises it after a loss of commits: see src/kv/version-base.
 //
-// Invariant: a process that knows an older base commits no more, and reads by the connections alone that it had before.
-// A raise ends the sessions of all connections for commits. A session that begins meanwhile holds a lock on the base
+// Invariant: a process with an older base cannot commit, and reads only through connections that it already had. A
+// raise ends the sessions of all connections for commits. A session that begins meanwhile holds a lock on the base
 // until it has begun, or waits for the raise.
 import { StoreError } from '../../src/base/store-error.js'
 import { RESTORED_VERSION_STEP } from '../../src/kv/version-base.js'
@@ -11,22 +11,22 @@ import { type PostgresKvOptions, resolvePostgresOptions } from './connection/pos
 import { PrimaryFinder } from './connection/primary.js'
 import { IS_MISSING, readNumber, type TableNames, tableNames } from './connection/tables.js'
 
-/** What `raiseVersionBase` did. */
+/** The result of `raiseVersionBase`. */
 export type RaisedVersionBase = Readonly<{
   /** The version base before. */
   from: number
   /** The version base now. */
   to: number
-  /** Connections for commits that were ended: at least one for each process that has the store open and has written. */
+  /** Number of ended connections for commits: at least one per process that has the store open and has written. */
   sessionCount: number
 }>
 
 /**
- * Raises the version base of a store after commits were lost: after PostgreSQL was restored from a backup, or after a
- * failover to a server that lacked some. Versions that were given out before never name other contents then. Processes
- * that have the store open refuse commits from now on, and reads by new connections, until they open it again. Stashes
- * that were begun before cannot be used, as chunks may be lost; jobs that began with them go on.
- * @param options - Those of `openPostgresKv`.
+ * Raises the version base of a store after a loss of commits: after PostgreSQL was restored from a backup, or failed
+ * over to a server that lacked some. So earlier versions never denote other contents. Processes that have the store
+ * open then refuse commits, and reads on new connections, until they reopen it. Earlier stashes cannot be used, because
+ * chunks may be lost; jobs that began with them continue.
+ * @param options - The options of `openPostgresKv`.
  * @throws {StoreError} FORMAT_UNKNOWN: there is no store; OPTION_NOT_ALLOWED, STORAGE_UNAVAILABLE
  * @example
  * import { openPostgresKv, raiseVersionBase } from 'rowstash/postgres'
@@ -51,7 +51,7 @@ export function readPostgresVersionBase(options: PostgresKvOptions): Promise<num
 
 /**
  * Raises the version base to `base`, unless it is higher.
- * @returns the number of sessions that were ended
+ * @returns the number of ended sessions
  */
 export async function raiseTo(
   connection: PostgresConnection,
@@ -71,7 +71,7 @@ export async function readBase(connection: PostgresConnection, names: TableNames
   return (await readNumber(connection, names, 'version_base')) ?? 0
 }
 
-/** Runs `use` on the primary. After a failure of the connection it may run again. */
+/** Runs `use` on the primary. It may run again after a failure of the connection. */
 export async function onStore<T>(
   what: string,
   options: PostgresKvOptions,

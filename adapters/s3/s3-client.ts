@@ -1,9 +1,10 @@
-// Requests to one bucket: signed, sent, and repeated while that may help.
+// Sends signed requests to one bucket, and repeats them while that may help.
 //
 // Invariants:
 // - A request is sent at most `attemptsMax` times, and not again after `retryTimeMs`.
-// - Repetitions wait a random time, so that many clients of a busy server do not come back together.
-// - `mayHaveHappened` of a reply is true if an earlier attempt was not answered: it may have had the effect before.
+// - Retries wait a random time, so that many clients of a busy server do not return together.
+// - `mayHaveHappened` of a reply is true if an earlier attempt was not answered, and so may already have had the
+//   effect.
 import { createHash } from 'node:crypto'
 import { type Backoff, openBackoff, retry } from '../../src/base/backoff.js'
 import { type Bytes, NO_BYTES } from '../../src/base/bytes.js'
@@ -17,27 +18,27 @@ import { parseError, xmlText } from './s3-xml.js'
 
 export type S3Request = Readonly<{
   method: 'DELETE' | 'GET' | 'HEAD' | 'POST' | 'PUT'
-  /** Empty: the bucket. */
+  /** Empty: the bucket itself. */
   key?: string
   query?: Readonly<Record<string, string>>
   headers?: Readonly<Record<string, string>>
   body?: Bytes
-  /** Refusals that are answers for the caller, as `404 NoSuchKey`; `404` alone is one with any code. */
+  /** Refusals to return to the caller as answers, such as `404 NoSuchKey`; `404` alone matches any code. */
   refusals?: readonly string[]
-  /** Finds what is wrong with an answer that is no refusal, or with one of `refusals`. */
+  /** Finds a fault in an answer that is no refusal, or is one of `refusals`. */
   failureIn?: (answer: S3Answer) => S3Failure | undefined
   memory?: Bytes | undefined
-  /** Length of the body of a good answer, at most. Default: that of an XML document. */
+  /** Most bytes in the body of a successful answer. Default: the maximum of an XML document. */
   bytesMax?: number
-  /** Cleans up after a failure: sent with few attempts, and also while the client closes. */
+  /** Whether it cleans up after a failure: sent with few attempts, and also while the client closes. */
   isCleanup?: boolean
 }>
 
 export type S3Reply = S3Answer & Readonly<{ mayHaveHappened: boolean }>
 
-/** Length of an XML document, at most: 1,000 keys of 1,024 escaped characters. */
+/** Most bytes of an XML document: 1,000 keys of 1,024 escaped characters. */
 const XML_BYTES_MAX = 8 * 1_024 * 1_024
-/** Attempts to clean up: what stays is found by garbage collection. */
+/** Most attempts to clean up: garbage collection finds the rest. */
 const CLEANUP_ATTEMPTS_MAX = 4
 const DIGEST_OF_NOTHING = sha256Hex(NO_BYTES)
 
@@ -86,7 +87,7 @@ export class S3Client {
     return this.#signer.presign({ method: 'PUT', url, headers }, ttlMs)
   }
 
-  /** Ends when the requests under way have ended. */
+  /** Resolves when all current requests have ended. */
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
@@ -148,7 +149,7 @@ export class S3Client {
     }
   }
 
-  /** undefined for an answer that the caller expects. */
+  /** undefined: the caller expects the answer. */
   #failureOf({ refusals = [], failureIn }: S3Request, answer: S3Answer): S3Failure | undefined {
     const { status, headers, body } = answer
     if (status >= 200 && status < 300) return failureIn?.(answer)
@@ -183,7 +184,7 @@ function lastFailure(failure: S3Failure, attempts: number, isAmbiguous: boolean)
   })
 }
 
-/** Keys and queries hold nothing that the URL parser changes: see `keyPrefix`. */
+/** Keys and queries contain nothing that the URL parser changes: see `keyPrefix`. */
 function makeObjectUrl(
   bucketUrl: URL,
   key: string,

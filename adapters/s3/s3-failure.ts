@@ -1,4 +1,4 @@
-// Failures of requests to an S3 server: whether to repeat them, and the advice of their messages.
+// Failures of requests to an S3 server: whether to retry, and advice for messages.
 
 import { optionError } from '../../src/base/options.js'
 import { messageOf } from '../../src/base/shown-text.js'
@@ -8,14 +8,14 @@ import type { S3Settings } from './s3-options.js'
 /** The failure of one attempt of a request. */
 export class S3Failure extends Error {
   override readonly name = 'S3Failure'
-  /** The status of the answer; undefined: there was none. */
+  /** The status of the answer; undefined: there was no answer. */
   readonly status: number | undefined
   /** The code in the answer, such as `SlowDown`; '' if it has none. */
   readonly code: string
   readonly isRetryable: boolean
   /** Whether the request may have had its effect. */
   readonly isAmbiguous: boolean
-  /** The server's own wait, in milliseconds. */
+  /** The wait that the server requests, in milliseconds. */
   readonly retryAfterMs: number
 
   constructor(
@@ -51,15 +51,15 @@ const RETRYABLE_CODES: ReadonlySet<string> = new Set([
   'TooManyRequests',
   'XAmzContentSHA256Mismatch',
 ])
-/** Codes of temporary credentials that have expired: the next attempt may have new ones. */
+/** Codes of expired temporary credentials: the next attempt may have new ones. */
 const EXPIRED_CODES: ReadonlySet<string> = new Set(['ExpiredToken', 'TokenRefreshRequired'])
-/** 5xx that another attempt does not change: not implemented, HTTP version, no space. */
+/** 5xx statuses that a retry does not change: not implemented, HTTP version, no space. */
 const FINAL_STATUSES: ReadonlySet<number> = new Set([501, 505, 507])
 
-/** Characters of a server's message that are shown. */
+/** Most characters of a server's message that are shown. */
 const MESSAGE_CHARS_MAX = 200
 
-/** The failure behind an answer. */
+/** The failure reported by an answer. */
 export function answerFailure(
   status: number,
   {
@@ -86,10 +86,10 @@ export function answerFailure(
   })
 }
 
-/** Failures of a connection that was never made: the request did not leave. */
+/** Failures before a connection was made: the request was not sent. */
 const UNSENT_CODES: ReadonlySet<unknown> = new Set(['EAI_AGAIN', 'ECONNREFUSED', 'ENOTFOUND'])
 
-/** Failures of TLS and of host names are settings: another attempt fails in the same way. */
+/** Failures of TLS and host names are due to settings: a retry fails in the same way. */
 const FINAL_CODES = /^(?:CERT_|ERR_TLS_|ERR_SSL_|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_)/
 
 /** The failure of a connection. */
@@ -105,7 +105,7 @@ export function connectionFailure(failure: Error): S3Failure {
   })
 }
 
-/** The failure of a function that returns credentials. A StoreError is about what it has returned, and stays. */
+/** The failure of a function that returns credentials. A StoreError concerns its result, and does not change. */
 export function credentialsFailure(failure: unknown): unknown {
   if (isStoreError(failure)) return failure
   const reason = messageOf(failure)
@@ -122,7 +122,7 @@ const FULL_CODES: ReadonlySet<string> = new Set([
   'XMinioStorageFull',
 ])
 
-/** The error of an operation whose last attempt failed. A failure of anything else stays as it is. */
+/** The error of an operation whose last attempt failed. Any other failure does not change. */
 export function s3Error(failure: unknown, what: string, outcome?: WriteOutcome): unknown {
   if (!(failure instanceof S3Failure)) return failure
   const isFull = FULL_CODES.has(failure.code) || failure.status === 507
@@ -134,7 +134,7 @@ export function s3Error(failure: unknown, what: string, outcome?: WriteOutcome):
   )
 }
 
-/** The error of an opening. A refusal that another attempt would not change is the error of an option. */
+/** The error of an opening. A refusal that a retry would not change becomes an option error. */
 export function openingError(failure: unknown, settings: S3Settings): unknown {
   if (failure instanceof S3Failure) {
     const advice = adviceOf(failure)
@@ -169,7 +169,7 @@ function isRedirect(status: number | undefined): boolean {
   return status !== undefined && status >= 300 && status < 400
 }
 
-/** What to do about a failure that repeating does not mend; '' if nothing is known. */
+/** Advice for a failure that retries do not resolve; '' if there is none. */
 function adviceOf({ code, status }: S3Failure): string {
   if (code === 'NoSuchBucket') return 'create the bucket, or correct its name'
   if (code === 'InvalidAccessKeyId') return 'correct accessKeyId, or create the key on the server'

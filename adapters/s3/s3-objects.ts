@@ -1,10 +1,10 @@
-// An ObjectStore in a bucket of an S3 server. The key of an object is `keyPrefix` and its ID, which begins with the 16
-// random digits of an incarnation: so keys of many processes are spread, and the order of keys is that of IDs.
+// An ObjectStore in a bucket of an S3 server. The key of an object is `keyPrefix` and its ID. IDs begin with the 16
+// random digits of an incarnation, so keys of many processes are spread, and keys sort like IDs.
 //
 // Invariants:
-// - When a put resolves, the server has acknowledged all bytes, and has checked their SHA-256.
-// - A put that fails leaves nothing: its object is removed, or hidden until it could be.
-// - A read is whole: its length is compared with the range that the server names.
+// - When a put resolves, the server has acknowledged all bytes and verified their SHA-256.
+// - A failed put leaves nothing visible: its object is removed, or hidden until it can be removed.
+// - A read is complete: its length is compared with the range that the server states.
 // - A stream that waits for its reader holds no connection.
 import { createHash } from 'node:crypto'
 import { inBatches } from '../../src/base/batches.js'
@@ -35,13 +35,13 @@ import { PutFailure, type Remains, removeRemains, S3Upload } from './s3-upload.j
 import { parseDeleteError, parseListing, renderDelete, xmlText } from './s3-xml.js'
 
 const DELETE_COUNT_MAX = 1_000
-/** Bytes that one `get` returns, at most. */
+/** Most bytes returned by one `get`. */
 const GET_BYTES_MAX = 2 ** 31 - 1
-/** Pages of keys of others that a listing passes over, at most. */
+/** Most pages of foreign keys that a listing skips. */
 const FOREIGN_PAGES_MAX = 1_000
-/** Objects of failed puts that could not be removed yet, at most; older ones are left to garbage collection. */
+/** Most unremoved objects of failed puts remembered; older ones are left to garbage collection. */
 const REMAINS_MAX = 10_000
-/** Objects of failed puts that one listing tries to remove, at most. */
+/** Most of these objects that one listing tries to remove. */
 const REMAINS_TRIED_MAX = 16
 
 /**
@@ -75,7 +75,7 @@ class S3Objects implements ObjectStore {
   readonly requestCostBytes: number
   readonly #settings: S3Settings
   readonly #client: S3Client
-  /** Ids of puts in progress. */
+  /** IDs of puts in progress. */
   readonly #incoming = new Set<ObjectId>()
   readonly #remains = new BoundedMap<ObjectId, Remains>(REMAINS_MAX)
 
@@ -147,7 +147,7 @@ class S3Objects implements ObjectStore {
     }
   }
 
-  /** Waits for requests under way. */
+  /** Waits for current requests. */
   close(): Promise<void> {
     return this.#client.close()
   }
@@ -168,7 +168,7 @@ class S3Objects implements ObjectStore {
     }
   }
 
-  /** Also a whole object is read by range, because the answer then says how long the object is. */
+  /** Reads a range. Even a whole object is read by range, because the answer then states the object's length. */
   async #readRange(
     key: string,
     { start, limit }: ByteRange,
@@ -197,7 +197,7 @@ class S3Objects implements ObjectStore {
     return { start, limit: Math.min(limit, start + this.#settings.readBytes) }
   }
 
-  /** Reads the next window while the pieces of one are used. */
+  /** Reads the next window while the pieces of the current one are used. */
   async *#pieces(id: ObjectId, range: ByteRange, first: FoundRange): AsyncGenerator<Bytes, void> {
     const limit = Math.min(range.limit, first.total)
     let at = range.start
@@ -226,7 +226,7 @@ class S3Objects implements ObjectStore {
     }
     const body = utf8(renderDelete(keys))
     const headers = {
-      'content-md5': createHash('md5').update(body).digest('base64'), // S3 wants it here.
+      'content-md5': createHash('md5').update(body).digest('base64'), // S3 requires it here.
       'content-type': 'application/xml',
     }
     const query = { delete: '' }
@@ -268,16 +268,16 @@ class S3Objects implements ObjectStore {
   }
 }
 
-/** `bytes 0-499/1234`; without the first two numbers if the range begins behind the end. */
+/** `bytes 0-499/1234`; `*` instead of the first two numbers if the range begins after the end. */
 const CONTENT_RANGE = /^bytes (?:(\d{1,15})-\d{1,15}|\*)\/(\d{1,15})$/
 
-/** Where the bytes of an answer begin, and how long the whole object is. */
+/** The offset of an answer's bytes, and the length of the whole object. */
 function foundRange({ headers }: S3Answer): Readonly<{ start: number; total: number }> {
   const [, start = '0', total = '0'] = CONTENT_RANGE.exec(headers['content-range'] ?? '') ?? []
   return { start: Number(start), total: Number(total) }
 }
 
-/** The failure of an answer that has not exactly the bytes that were asked for, cut at the end of the object. */
+/** The failure of an answer without exactly the requested bytes, up to the end of the object. */
 function wrongRange(
   asked: string,
   { start, limit }: ByteRange,
@@ -287,14 +287,14 @@ function wrongRange(
   const found = foundRange(answer)
   const isWhole = body.length === Math.min(limit, found.total) - start && body.length > 0
   const isRange = status === 206 && found.start === start && isWhole
-  const isNothing = status === 200 && body.length === 0 // Some servers answer so for an empty object.
+  const isNothing = status === 200 && body.length === 0 // Some servers answer an empty object in this way.
   if (isRange || isNothing || status === 404 || status === 416) return undefined
   const { 'content-range': given = 'none' } = headers
   const message = `asked for ${asked}, the S3 server sent ${body.length} bytes, its Content-Range: ${given}`
   return new S3Failure(message, { status, isRetryable: true, isAmbiguous: false })
 }
 
-/** The failure of one of the objects of a bulk delete, which then is repeated for all. */
+/** The failure of one object in a bulk delete, which is then repeated for all. */
 function deleteFailure({ body }: S3Answer): S3Failure | undefined {
   const error = parseDeleteError(xmlText(body))
   return error && answerFailure(200, error)

@@ -20,65 +20,65 @@ export type S3Credentials = Readonly<{
   accessKeyId: string
   /** The secret that signs requests. It is never sent. */
   secretAccessKey: string
-  /** Only temporary credentials have one. Default: none. */
+  /** Only for temporary credentials. Default: none. */
   sessionToken?: string | undefined
 }>
 
-/** Options of `openS3Objects`. Unknown names are refused. */
+/** Options of `openS3Objects`. Unknown names are rejected. */
 export interface S3Options {
   /**
-   * The server, as an http or https URL without a path: `https://s3.eu-central-1.amazonaws.com`. Without TLS, anyone on
-   * the way reads the objects.
+   * The server, as an http or https URL without a path: `https://s3.eu-central-1.amazonaws.com`. Without TLS, the
+   * objects can be read on the network.
    */
   readonly endpoint: string | URL
   /** The bucket, which must exist. Range: 3 to 63 lower-case letters, digits, dots and hyphens. */
   readonly bucket: string
   /**
    * The credentials, or a function that returns them. It is called for each attempt of a request, so that temporary
-   * ones can be renewed; it should keep them while they are valid. They must allow to get, put, delete and list objects,
-   * and to abort multipart uploads.
+   * ones can be renewed; it should cache them while they are valid. They must allow to get, put, delete and list
+   * objects, and to abort multipart uploads.
    */
   readonly credentials: S3Credentials | (() => Awaitable<S3Credentials>)
   /** The region that requests are signed for. Default: `us-east-1`. Range: 1 to 64 letters, digits and hyphens. */
   readonly region?: string
   /**
-   * What the keys of all objects begin with. Each store needs one of its own: it deletes all objects below it that it
-   * does not know. Default: none. Range: up to 200 letters, digits and `-_./`.
+   * The beginning of the keys of all objects. Each store needs its own: it deletes all unknown objects below it.
+   * Default: none. Range: up to 200 letters, digits and `-_./`.
    */
   readonly keyPrefix?: string
   /**
-   * Where a URL names the bucket: `path` for `https://host/bucket/key`, `host` for `https://bucket.host/key`.
-   * Default: `path`.
+   * How URLs contain the bucket: `path` for `https://host/bucket/key`, `host` for `https://bucket.host/key`. Default:
+   * `path`.
    */
   readonly addressing?: 'path' | 'host'
-  /** The server as clients reach it, for the URLs of uploads. Default: `endpoint`. */
+  /** The server's URL for clients, in the URLs of uploads. Default: `endpoint`. */
   readonly publicEndpoint?: string | URL
   /**
-   * Sends `If-None-Match: *` with each put, so that no object is ever replaced. For servers that answer 501 to it, set it
-   * to false. Default: true.
+   * Whether to send `If-None-Match: *` with each put, so that no object is ever replaced. Set it to false for servers
+   * that answer 501 to it. Default: true.
    */
   readonly conditionalPuts?: boolean
   /** Certificate authorities, in PEM, instead of the well-known ones. Default: the well-known ones. */
   readonly ca?: string
   /**
-   * Size of the parts of a big object, in bytes. Smaller objects are put by one request; an object has at most 10,000
+   * Size of the parts of a large object, in bytes. Smaller objects are put by one request; an object has at most 10,000
    * parts. Default: 8 MiB, for objects of up to 78 GiB. Range: 8 MiB to 1 GiB.
    */
   readonly partBytes?: number
   /**
-   * Parts of an object that are sent at the same time. A put of a stream holds one part more in memory.
-   * Default: 2. Range: 1 to 16.
+   * Parts of an object sent at the same time. A put of a stream holds one more part in memory. Default: 2. Range: 1 to
+   * 16.
    */
   readonly partsAtOnce?: number
   /**
-   * Bytes that one request of a stream reads. A stream holds twice as many in memory, and no connection while its
-   * reader pauses. Default: 4 MiB. Range: 64 KiB to 256 MiB.
+   * Bytes read by one request of a stream. A stream holds twice as many in memory, and no connection while its reader
+   * pauses. Default: 4 MiB. Range: 64 KiB to 256 MiB.
    */
   readonly readBytes?: number
   /**
-   * What one more request costs, as the number of bytes that take as long to read: a row that no cache has is read with
-   * up to that many bytes around it if this saves a request. More suits a server far away on a fast network, less a
-   * busy one nearby. Default: 512 KiB. Range: 0 to 1 MiB.
+   * The cost of one request, as the number of bytes that take as long to read: an uncached row is read with up to that
+   * many bytes around it if this saves a request. Choose more for a distant server on a fast network, less for a busy
+   * one nearby. Default: 512 KiB. Range: 0 to 1 MiB.
    */
   readonly requestCostBytes?: number
   /** Connections to the server; further requests wait for one. Default: 64. Range: 1 to 1,000. */
@@ -90,27 +90,27 @@ export interface S3Options {
   /** Time of one attempt of a request, in milliseconds. Default: 2 minutes. Range: 10 ms to 1 hour. */
   readonly attemptTimeoutMs?: number
   /**
-   * Attempts of a request. Repeated are those that were answered with 5xx, 408, 429 or `SlowDown`, were not answered in
-   * time, or whose connection was lost. Default: 10. Range: 1 to 100.
+   * Attempts of a request. It is repeated after 5xx, 408, 429 or `SlowDown`, a timeout, or a lost connection. Default:
+   * 10. Range: 1 to 100.
    */
   readonly attemptsMax?: number
-  /** Time after which a request is not repeated any more, in milliseconds. Default: 1 minute. Range: 0 to 1 hour. */
+  /** Time after which a request is no longer repeated, in milliseconds. Default: 1 minute. Range: 0 to 1 hour. */
   readonly retryTimeMs?: number
   /**
-   * The longest wait before the first repetition, in milliseconds; it doubles with each. The wait is random, between 0
-   * and that. Default: 50 ms. Range: 1 ms to 1 minute.
+   * Longest wait before the first retry, in milliseconds; it doubles with each retry. The wait is random, from 0 to
+   * this. Default: 50 ms. Range: 1 ms to 1 minute.
    */
   readonly backoffBaseMs?: number
-  /** The longest wait before any repetition, in milliseconds. Default: 5 seconds. Range: 1 ms to 10 minutes. */
+  /** Longest wait before any retry, in milliseconds. Default: 5 seconds. Range: 1 ms to 10 minutes. */
   readonly backoffMaxMs?: number
   /**
-   * The longest `Retry-After` of the server that is waited for, in milliseconds; after a longer one the request fails.
-   * Default: 30 seconds. Range: 0 to 1 hour.
+   * Longest `Retry-After` of the server that is obeyed, in milliseconds; with a longer one the request fails. Default:
+   * 30 seconds. Range: 0 to 1 hour.
    */
   readonly retryAfterMaxMs?: number
-  /** The time of signatures. Servers refuse those that are 15 minutes off. Default: the system's clock. */
+  /** The clock for signatures. Servers reject those that are 15 minutes off. Default: the system's clock. */
   readonly clock?: Clock
-  /** Randomness of waits and of the marks of puts. Default: that of the system. */
+  /** Randomness of waits, and of the marks of puts. Default: the system's. */
   readonly random?: Random
 }
 
@@ -166,7 +166,7 @@ const OTHER_OPTIONS: readonly string[] = [
 
 export type S3Settings = Readonly<Record<NumberOption, number>> &
   Readonly<{
-    /** Where the bucket is: the URL of the object with an empty key. */
+    /** The URL of the bucket: of the object with an empty key. */
     bucketUrl: URL
     publicBucketUrl: URL
     bucket: string
@@ -188,7 +188,7 @@ const KEY_PREFIX_PATTERN = /^[A-Za-z0-9_./-]{0,200}$/
 const DOT_PARTS = /(?:^|\/)\.{1,2}(?:\/|$)/
 
 /**
- * Fills in defaults and rejects what is unknown.
+ * Fills in defaults, and rejects unknown options.
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
 export function resolveS3Options(given: S3Options): S3Settings {
@@ -254,7 +254,7 @@ function credentialsOf(given: unknown): () => Awaitable<S3Credentials> {
   return () => credentials
 }
 
-/** Says nothing of their values: messages go to logs. */
+/** Does not show values, because messages go to logs. */
 function checkCredentials(given: unknown): S3Credentials {
   const { accessKeyId, secretAccessKey, sessionToken } = Object(given) as Partial<S3Credentials>
   const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''

@@ -1,10 +1,10 @@
-// Signatures, version 4, by aws4fetch. Only the signing of that package is used: requests are sent by S3Sockets.
+// Signatures, version 4, by aws4fetch. Only its signing is used: S3Sockets sends the requests.
 import { AwsV4Signer } from 'aws4fetch'
 import type { S3Settings } from './s3-options.js'
 
-/** Signing keys that are kept: one for each day and secret. */
+/** Most cached signing keys: one per day and secret. */
 const SIGNING_KEYS_MAX = 8
-/** The longest life of a signed URL, in seconds: 7 days. */
+/** Longest validity of a signed URL, in seconds: 7 days. */
 const EXPIRES_SECONDS_MAX = 604_800
 
 type Unsigned = Readonly<{
@@ -21,13 +21,13 @@ export class S3Signer {
     this.#settings = settings
   }
 
-  /** The headers of a request, with its signature among them. */
+  /** The headers of a request, with its signature. */
   async headers(request: Unsigned): Promise<Record<string, string>> {
     const { headers } = await this.#sign(request)
     return Object.fromEntries(headers)
   }
 
-  /** A URL for a request with these headers, all of which are signed; its body is not. */
+  /** A URL for a request with these headers. All headers are signed, but not the body. */
   async presign(request: Unsigned, ttlMs: number): Promise<string> {
     const url = new URL(request.url)
     const seconds = Math.min(Math.max(1, Math.ceil(ttlMs / 1_000)), EXPIRES_SECONDS_MAX)

@@ -1,10 +1,11 @@
 // One attempt of a request, over a bounded pool of connections.
 //
 // Invariants:
-// - An answer is passed on only with its whole body: as long as its Content-Length, or ended as its framing says.
-// - Once an exchange has settled, nothing is written to the memory of its caller.
-// - Every wait has a limit: for a connection, for the next byte, and for the whole attempt. Waiting for a free connection
-//   counts for none, since each of those is freed in time.
+// - An answer is passed on only with its complete body: as long as its Content-Length, or ended according to its
+//   framing.
+// - Once an exchange has settled, nothing is written to the caller's memory.
+// - Every wait has a limit: for a connection, for the next byte, and for the whole attempt. Waiting for a free
+//   connection does not count, because each is freed in time.
 import {
   type ClientRequest,
   Agent as HttpAgent,
@@ -23,9 +24,9 @@ export type Exchange = Readonly<{
   url: URL
   headers: Readonly<Record<string, string>>
   body?: Bytes | undefined
-  /** The body of a partial answer (206) may be written here, if there is room. */
+  /** May receive the body of a partial answer (206), if it is large enough. */
   memory?: Bytes | undefined
-  /** Length of the body of an answer, at most. */
+  /** Most bytes in the body of an answer. */
   bytesMax: number
 }>
 
@@ -52,7 +53,7 @@ export class S3Sockets {
       : new HttpAgent(pool)
   }
 
-  /** @throws {S3Failure} if there is no whole answer in time. */
+  /** @throws {S3Failure} if there is no complete answer in time. */
   exchange(exchange: Exchange): Promise<S3Answer> {
     return new Promise((resolve, reject) => {
       const { method, url, headers, body } = exchange
@@ -107,7 +108,7 @@ function limitTimes(
   request.once('response', (begun) => {
     response = begun
   })
-  request.once('timeout', () => giveUp(`no byte came or went for ${idleTimeoutMs} ms`))
+  request.once('timeout', () => giveUp(`no byte was sent or received for ${idleTimeoutMs} ms`))
   request.once('socket', (socket) => {
     limit(attemptTimeoutMs, `the S3 server took longer than ${attemptTimeoutMs} ms`)
     if (!socket.connecting) return
@@ -140,7 +141,7 @@ function readS3Answer(
     }
     response.on('error', fail)
     response.once('end', end)
-    response.once('close', () => fail(cutOffFailure('ended its answer early'))) // After `end` it changes nothing.
+    response.once('close', () => fail(cutOffFailure('ended its answer early'))) // After `end`, this has no effect.
     if (length !== undefined && length > bytesMax)
       response.destroy(cutOffFailure('sent more bytes than were requested'))
     else response.on('data', take)
@@ -156,7 +157,7 @@ function cutOffFailure(problem: string): S3Failure {
   return new S3Failure(`the S3 server ${problem}`, { isRetryable: true, isAmbiguous: true })
 }
 
-/** The bytes of an answer as they come: in one memory where their number is known, else in pieces. */
+/** The bytes of an answer: in one buffer if their number is known, otherwise in pieces. */
 class AnswerBody {
   readonly #length: number | undefined
   readonly #bytesMax: number
@@ -176,7 +177,7 @@ class AnswerBody {
     return this.#length === undefined || this.#bytes === this.#length
   }
 
-  /** Whether there was room for a piece. */
+  /** Adds a piece. Returns whether there was room. */
   add(piece: Bytes): boolean {
     if (this.#bytes + piece.length > this.#bytesMax) return false
     if (this.#target === undefined) this.#pieces.push(plainView(piece))

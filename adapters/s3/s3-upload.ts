@@ -1,10 +1,11 @@
-// Puts of one object, by one request or in parts.
+// Puts one object, by one request or in parts.
 //
 // Invariants:
-// - An object shows when it is whole: after its one request, or after the request that completes its parts.
-// - Every put marks its object with a random text. So after a lost answer it can be told whether the object that is
-//   there is of this put, and nothing but that is removed after a failure.
-// - A put in parts is completed or aborted. The parts that a dying process leaves are for a lifecycle rule of the bucket.
+// - An object becomes visible when it is complete: after its only request, or after the request that completes its
+//   parts.
+// - Every put marks its object with a random text. So after a lost answer, it is clear whether an existing object
+//   belongs to this put, and after a failure only such an object is removed.
+// - A put in parts is completed or aborted. A lifecycle rule of the bucket must remove parts left by a killed process.
 import { type Bytes, NO_BYTES, toHex, utf8 } from '../../src/base/bytes.js'
 import { invariant } from '../../src/base/invariant.js'
 import { StoreError } from '../../src/base/store-error.js'
@@ -15,12 +16,12 @@ import type { S3Settings } from './s3-options.js'
 import type { S3Answer } from './s3-sockets.js'
 import { parseError, parseUploads, parseXmlUploadId, renderParts, xmlText } from './s3-xml.js'
 
-/** Parts of an object: a limit of S3. */
+/** Most parts of an object: a limit of S3. */
 const PARTS_MAX = 10_000
 const MARK_BYTES = 16
 const MARK_HEADER = 'x-amz-meta-put'
 
-/** What is left of a put that failed: nothing, or perhaps an object with a mark. */
+/** The remains of a failed put: perhaps an object with a mark. */
 export type Remains = Readonly<{ key: string; mark: string }>
 
 export class PutFailure extends Error {
@@ -38,7 +39,7 @@ export class S3Upload {
   readonly #settings: S3Settings
   readonly #key: string
   readonly #mark: string
-  /** Whether an object of this put may be there. */
+  /** Whether an object of this put may exist. */
   #mayShow = false
 
   constructor(client: S3Client, settings: S3Settings, key: string) {
@@ -50,7 +51,7 @@ export class S3Upload {
 
   /**
    * @returns The number of bytes.
-   * @throws {PutFailure} with what is left, and the reason as its cause
+   * @throws {PutFailure} with the remains, and the reason as its cause
    */
   async put(content: Bytes | AsyncIterable<Bytes>): Promise<number> {
     try {
@@ -71,7 +72,7 @@ export class S3Upload {
         ? await this.#putWhole(first)
         : await this.#putParts([first, second], parts)
     } finally {
-      await parts.return() // Lets go of a source that was not read to its end.
+      await parts.return() // Closes a source that was not read to its end.
     }
   }
 
@@ -80,7 +81,7 @@ export class S3Upload {
     return body.length
   }
 
-  /** The headers of the request that makes an object. */
+  /** The headers of the request that creates an object. */
   #newHeaders(): Record<string, string> {
     return {
       ...this.#condition(),
@@ -94,8 +95,8 @@ export class S3Upload {
   }
 
   /**
-   * Sends the request after which the object shows. If the object is there already, an attempt that was not answered
-   * may have made it.
+   * Sends the request that makes the object visible. If the object already exists, an earlier attempt without an answer
+   * may have created it.
    */
   async #show(request: S3Request): Promise<void> {
     const refusals = ['412', '404 NoSuchUpload']
@@ -162,7 +163,7 @@ export class S3Upload {
         etags[index] = etag
         sending.delete(sent)
       })
-      sent.catch(() => undefined) // Its failure is seen by the next wait.
+      sent.catch(() => undefined) // The next wait gets its failure.
       sending.add(sent)
     }
     try {
@@ -184,7 +185,7 @@ export class S3Upload {
     })
   }
 
-  /** Aborts an upload; what cannot be aborted now is for the lifecycle rule of the bucket. */
+  /** Aborts an upload. If that fails, the lifecycle rule of the bucket removes it. */
   async #abort(uploadId: string): Promise<void> {
     const request = { method: 'DELETE', key: this.#key, query: { uploadId } } as const
     await this.#client
@@ -192,7 +193,7 @@ export class S3Upload {
       .catch(() => undefined)
   }
 
-  /** Aborts all uploads of the key: a beginning whose answer was lost has left one of unknown ID. */
+  /** Aborts all uploads of the key: after a lost answer to its creation, the ID of an upload is unknown. */
   async #abortAll(): Promise<void> {
     const query = { uploads: '', prefix: this.#key }
     const reply = await this.#client
@@ -205,7 +206,7 @@ export class S3Upload {
   }
 }
 
-/** Whether the object of a key is there and has a mark. */
+/** Whether the object of a key exists with a mark. */
 async function isMarked(
   client: S3Client,
   key: string,
@@ -221,7 +222,7 @@ async function isMarked(
   return status < 300 && headers[MARK_HEADER] === mark
 }
 
-/** Removes the object of a put that failed. @returns whether it is certainly gone. */
+/** Removes the object of a failed put. @returns whether it is certainly gone. */
 export async function removeRemains(client: S3Client, { key, mark }: Remains): Promise<boolean> {
   try {
     if (await isMarked(client, key, mark, true)) {
@@ -234,7 +235,7 @@ export async function removeRemains(client: S3Client, { key, mark }: Remains): P
   }
 }
 
-/** A server that takes long to join the parts begins its answer with 200, and may end it with an error. */
+/** A server that takes long to join the parts begins its answer with status 200, but may end it with an error. */
 function lateFailure({ status, body }: S3Answer): S3Failure | undefined {
   const xml = xmlText(body)
   return status === 200 && xml.includes('<Error>')

@@ -1,10 +1,10 @@
-// The few forms of XML that S3 speaks. Answers are bounded in size before they come here.
+// The few forms of XML in S3. Answers are already bounded in size.
 import { fromUtf8 } from '../../src/base/bytes.js'
 
 /** Keys of one page of a listing. */
 export type ListedKeys = Readonly<{ keys: readonly string[]; continuation: string | undefined }>
 
-/** An answer as text; one that is no UTF-8 is none of S3. */
+/** An answer as text. S3 sends only UTF-8. */
 export function xmlText(body: Uint8Array): string {
   try {
     return fromUtf8(body)
@@ -13,7 +13,7 @@ export function xmlText(body: Uint8Array): string {
   }
 }
 
-/** The code and the message of an error; empty if there are none, as in the page of a proxy. */
+/** The code and the message of an error; empty if there are none, as in a proxy's page. */
 export function parseError(xml: string): Readonly<{ code: string; message: string }> {
   return { code: element(xml, 'Code') ?? '', message: element(xml, 'Message') ?? '' }
 }
@@ -24,7 +24,7 @@ export function parseListing(xml: string): ListedKeys {
   return { keys: elements(xml, 'Key'), continuation }
 }
 
-/** IDs of the multipart uploads of a key that are under way. */
+/** IDs of a key's unfinished multipart uploads. */
 export function parseUploads(xml: string, key: string): string[] {
   return [...xml.matchAll(/<Upload>(.*?)<\/Upload>/gs)]
     .map(([, upload = '']) => upload)
@@ -37,7 +37,7 @@ export function parseXmlUploadId(xml: string): string | undefined {
   return element(xml, 'UploadId')
 }
 
-/** The first error in the answer of a bulk delete that is one: deleting what is not there is none. */
+/** The first real error in the answer to a bulk delete: deleting a missing object is not an error. */
 export function parseDeleteError(
   xml: string,
 ): Readonly<{ code: string; message: string }> | undefined {

@@ -1,4 +1,4 @@
-// Which addresses are public: those that a source URL may lead to.
+// Determines whether an address is public, so that a source URL may lead to it.
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
 /** IPv4 blocks that are not, or not only, the public internet (IANA special-purpose registry). */
@@ -21,7 +21,7 @@ const REFUSED_V4: readonly (readonly [network: string, prefix: number])[] = [
   ['240.0.0.0', 4], // Reserved, and broadcast.
 ]
 
-/** All of IPv6 that is handed out for the public internet. What embeds or maps IPv4 is outside of it. */
+/** All IPv6 addresses assigned to the public internet. Those that embed or map IPv4 are outside. */
 const GLOBAL_V6 = ['2000::', 3] as const
 
 /** Blocks within it that are not public. */
@@ -32,18 +32,18 @@ const REFUSED_V6: readonly (readonly [network: string, prefix: number])[] = [
   ['3fff::', 20], // Documentation.
 ]
 
-// The families are named in every call: BlockList takes an address without one for IPv4, and then
-// finds no IPv6 address in any list.
+// Every call states the family: BlockList takes an address without one for IPv4, and then finds no IPv6 address in any
+// list.
 const refused = new BlockList()
 for (const [network, prefix] of REFUSED_V4) refused.addSubnet(network, prefix, 'ipv4')
 for (const [network, prefix] of REFUSED_V6) refused.addSubnet(network, prefix, 'ipv6')
 const global = new BlockList()
 global.addSubnet(...GLOBAL_V6, 'ipv6')
 
-/** Whether a text is an IP address of the public internet. What is no address is not public. */
+/** Whether a text is a public IP address. false: also if it is not an address. */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !refused.check(address, 'ipv4')
-  // A zone (`fe80::1%eth0`) belongs to link-local addresses only.
+  // A zone (`fe80::1%eth0`) belongs only to link-local addresses.
   if (!isIPv6(address) || address.includes('%')) return false
   return global.check(address, 'ipv6') && !refused.check(address, 'ipv6')
 }

@@ -1,4 +1,4 @@
-// The failures of fetching from a source URL.
+// Failures of fetching from a source URL.
 import { isStoreError, StoreError } from '../../src/index.js'
 
 /** One message for all reasons: the broken rule would reveal our network to the caller. */
@@ -9,7 +9,7 @@ export function sourceNotAllowed(): StoreError {
   )
 }
 
-/** @param problem - What the source did, as the rest of a sentence. Never anything that it sent. */
+/** @param problem - What the source did, as the rest of a sentence, without anything that it sent. */
 export function sourceFailed(problem: string, cause?: unknown): StoreError {
   return new StoreError('SOURCE_URL_FAILED', `The source ${problem}`, { cause })
 }
@@ -22,7 +22,7 @@ export function sourceTooLarge(bytesMax: number): StoreError {
   return new StoreError('FILE_TOO_LARGE', `The source has more than ${bytesMax} bytes`)
 }
 
-/** Turns an error of a connection into a failure of the source. */
+/** Converts a connection error to a failure of the source. */
 export function asSourceFailure(failure: unknown): unknown {
   if (isStoreError(failure)) return failure
   return sourceFailed('broke off, or does not speak HTTP', failure)

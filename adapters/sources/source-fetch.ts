@@ -3,7 +3,7 @@
 // Invariants:
 // - One GET per hop, with nothing of ours in it: no key, no cookie, no proxy. Never a HEAD.
 // - Every hop passes the same checks as the first (source-guard).
-// - An encoded answer is refused and never decoded: what is stored is what was sent.
+// - An encoded answer is refused and never decoded: the stored bytes are those sent.
 
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -14,16 +14,16 @@ import { openGuarded, parseSourceUrl, type SourceTarget } from './source-guard.j
 import { SourceLife } from './source-life.js'
 import { resolveSourceOptions, type SourceOptions, type SourceSettings } from './source-options.js'
 
-/** Headers of one answer, with the status line. */
+/** Most bytes in the headers of an answer, with the status line. */
 const HEADER_BYTES_MAX = 16 * 1_024
 const HEADERS_MAX = 200
-/** Answers with a status of 1xx before the one that counts. */
+/** Most 1xx answers before the final one. */
 const INTERIM_ANSWERS_MAX = 8
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 /**
- * Fetches from http and https URLs of public addresses, over connections of its own.
+ * Fetches from http and https URLs of public addresses, over its own connections.
  * @throws {StoreError} OPTION_NOT_ALLOWED
  * @example
  * import { openMemory } from 'rowstash'
@@ -77,8 +77,8 @@ async function requestSource(
     openGuarded(target, settings, life),
   )
   let answer: IncomingMessage | undefined
-  // A body without a length ends with its connection, and Node takes a reset for such an end. This
-  // listener is called before Node's own, so a body that is not complete yet never will be.
+  // A body without a length ends with its connection, and Node takes a reset for a normal end. This listener runs
+  // before Node's, so a body that is incomplete now stays incomplete.
   socket.prependListener('error', (failure) => {
     if (answer?.complete !== true) life.end(sourceFailed('broke off', failure))
   })
@@ -88,9 +88,9 @@ async function requestSource(
 
 function sendGet(socket: Socket, url: URL): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    // Loaded when it is needed: PERFORMANCE.md, P47.
+    // Loaded on first use: PERFORMANCE.md, P47.
     const request = process.getBuiltinModule('node:http').request({
-      // Without an agent: it could hand out a socket that it keeps, or take a proxy from the environment.
+      // No agent: it could return one of its pooled sockets, or use a proxy from the environment.
       createConnection: () => socket,
       method: 'GET',
       path: url.pathname + url.search,
@@ -113,13 +113,13 @@ function sendGet(socket: Socket, url: URL): Promise<IncomingMessage> {
     })
     request.on('response', resolve)
     request.on('error', reject)
-    // A switch of protocols that nobody wants ends a request without an error.
+    // An unwanted protocol switch ends a request without an error.
     request.on('close', () => reject(new Error('The connection was closed')))
     request.end()
   })
 }
 
-/** Where an answer redirects to, if it does. */
+/** The target of a redirect, if the answer is one. */
 function locationOf({ statusCode = 0, headers }: IncomingMessage): string | undefined {
   if (!REDIRECTS.has(statusCode)) return undefined
   if (headers.location === undefined) throw sourceFailed('redirects to nowhere')
@@ -178,7 +178,7 @@ async function* readSourceBody(
   }
 }
 
-/** The name in `Content-Disposition`; of several such headers the first counts. */
+/** The file name in `Content-Disposition`; of several such headers, the first counts. */
 function fileNameOf({ rawHeaders }: IncomingMessage): string | undefined {
   const isNamed = (text: string, i: number): boolean =>
     i % 2 === 0 && text.toLowerCase() === 'content-disposition'
@@ -189,7 +189,7 @@ function fileNameOf({ rawHeaders }: IncomingMessage): string | undefined {
   return filename === '' ? undefined : filename
 }
 
-/** The text of a header's bytes, which Node takes for Latin-1 and most servers mean as UTF-8. */
+/** The text of a header: Node decodes it as Latin-1, but most servers send UTF-8. */
 function headerText(header: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(header, 'latin1'))

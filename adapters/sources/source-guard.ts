@@ -1,8 +1,8 @@
-// Keeps source URLs away from addresses that only this machine can reach.
+// Prevents source URLs from reaching private addresses.
 //
 // Invariants:
 // - A socket is opened to a checked address, never to a name, so no second look-up can change it.
-// - Sockets belong to one request. A pool may hold one that other code opened without these checks.
+// - Sockets are not pooled: a pool may contain one that other code opened without these checks.
 // - Nothing is written to a socket, not even a TLS greeting, before the address that it reached is checked.
 import { connect, isIP, isIPv6, type Socket } from 'node:net'
 import { isPublicAddress } from './source-address.js'
@@ -13,7 +13,7 @@ import type { SourceSettings } from './source-options.js'
 export type SourceTarget = Readonly<{
   url: URL
   isSecure: boolean
-  /** A name without a dot at its end, or an IP address without brackets. */
+  /** A name without a trailing dot, or an IP address without brackets. */
   host: string
   port: number
 }>
@@ -25,18 +25,18 @@ const PORT_OF_SCHEME: ReadonlyMap<string, number> = new Map([
   ['https:', 443],
 ])
 
-/** Addresses of a name, at most; all are checked. */
+/** Most addresses of a name; all are checked. */
 const ADDRESSES_MAX = 64
-/** Addresses that are tried. */
+/** Most addresses that are tried. */
 const ATTEMPTS_MAX = 4
 
-/** Letters, digits, hyphens and underscores, in labels of at most 63; the URL parser has made all else of it. */
+/** Letters, digits, hyphens and underscores, in labels of at most 63; the URL parser has converted everything else. */
 const HOST_NAME = /^[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: The URL parser drops some of them silently.
 const CONTROLS = /[\x00-\x1f\x7f]/
 
 /**
- * Checks the text of a URL. Where it leads is checked by `openGuarded`.
+ * Checks the text of a URL. `openGuarded` checks its address.
  * @param from - The hop that redirects here: relative URLs are resolved against it.
  * @throws {StoreError} SOURCE_URL_NOT_ALLOWED
  */
@@ -70,7 +70,7 @@ function hostOf(url: URL): string {
 }
 
 /**
- * Connects to a target, with TLS where its URL wants it.
+ * Connects to a target, with TLS if it is an https URL.
  * @throws {StoreError} SOURCE_URL_NOT_ALLOWED, SOURCE_URL_FAILED
  */
 export async function openGuarded(
@@ -83,13 +83,13 @@ export async function openGuarded(
   return target.isSecure ? await secure(socket, target, settings, life) : socket
 }
 
-/** The addresses of a host, all of which may be fetched from: one that may not rules out the others. */
+/** The addresses of a host. All must be allowed: one that is not excludes the host. */
 async function resolveAddresses(
   host: string,
   settings: SourceSettings,
   life: SourceLife,
 ): Promise<readonly string[]> {
-  // Node asks no resolver about an IP address, so a check in the resolver alone would miss it.
+  // Node does not resolve an IP address, so a check only in the resolver would miss it.
   const addresses = isIP(host) === 0 ? await lookUp(host, settings, life) : [host]
   if (!addresses.every((address) => mayReach(address, settings))) throw sourceNotAllowed()
   return addresses
@@ -113,7 +113,7 @@ function mayReach(address: string, { allowPrivate }: SourceSettings): boolean {
   return allowPrivate ? isIP(address) !== 0 : isPublicAddress(address)
 }
 
-/** Tries addresses one after the other. All but the last have a share of the time. */
+/** Tries addresses one after the other. Each except the last has a share of the time. */
 async function connectToOne(
   addresses: readonly string[],
   port: number,
@@ -133,8 +133,8 @@ async function connectToOne(
       lastFailure = failure
       continue
     }
-    if (socket.remoteAddress === undefined) continue // It is closed again already.
-    // Where the network or the host program redirects connections, this is the address that was reached.
+    if (socket.remoteAddress === undefined) continue // Already closed again.
+    // If the network or the host program redirects connections, this is the address that was reached.
     if (mayReach(socket.remoteAddress, settings)) return socket
     socket.destroy()
     throw sourceNotAllowed()
@@ -142,7 +142,7 @@ async function connectToOne(
   throw sourceFailed('cannot be reached', lastFailure)
 }
 
-/** In the order of the resolver, but families take turns: one of them may not work here at all. */
+/** In resolver order, but alternating between families: one of them may not work here. */
 function alternateFamilies(addresses: readonly string[]): readonly string[] {
   const isLikeFirst = (address: string): boolean => isIPv6(address) === isIPv6(addresses[0] ?? '')
   const like = addresses.filter(isLikeFirst)
@@ -158,13 +158,13 @@ async function secure(
   { ca }: SourceSettings,
   life: SourceLife,
 ): Promise<Socket> {
-  // Loaded when it is needed: PERFORMANCE.md, P47.
+  // Loaded on first use: PERFORMANCE.md, P47.
   const encrypted = process.getBuiltinModule('node:tls').connect({
     socket,
     host,
     ALPNProtocols: ['http/1.1'],
-    rejectUnauthorized: true, // Also where NODE_TLS_REJECT_UNAUTHORIZED says otherwise.
-    ...(isIP(host) === 0 && { servername: host }), // The greeting may not name an address.
+    rejectUnauthorized: true, // Overrides NODE_TLS_REJECT_UNAUTHORIZED.
+    ...(isIP(host) === 0 && { servername: host }), // The greeting must not name an IP address.
     ...(ca !== undefined && { ca }),
   })
   life.hold(encrypted)
@@ -176,7 +176,7 @@ async function secure(
   return encrypted
 }
 
-/** Waits until a socket is ready. Without a limit the caller's own ends it. */
+/** Waits until a socket is ready. Without a limit of its own, the caller's limit applies. */
 function connected(
   socket: Socket,
   event: 'connect' | 'secureConnect',

@@ -1,7 +1,6 @@
 // The resources of one fetch, its time limits, and the reason for its end.
 //
-// Invariant: the first reason wins. Everything that the fetch waits for ends with that reason, and no
-// socket outlives it.
+// Invariant: the first reason wins. All waits of the fetch end with that reason, and no socket outlives it.
 import type { Socket } from 'node:net'
 import { StoreError } from '../../src/index.js'
 import { asSourceFailure, sourceTimeout } from './source-failure.js'
@@ -21,7 +20,7 @@ export class SourceLife {
     else signal?.addEventListener('abort', this.#onAbort)
   }
 
-  /** Whether the fetch has ended, so that nothing new may be opened. */
+  /** Whether the fetch has ended, so that no new resource may be opened. */
   get isOver(): boolean {
     return this.#over !== undefined
   }
@@ -31,19 +30,19 @@ export class SourceLife {
     return this.#ending.signal
   }
 
-  /** Has a socket destroyed when the fetch ends. */
+  /** Destroys a socket when the fetch ends. */
   hold(socket: Socket): void {
     this.#sockets.add(socket)
     const forget = (): unknown => this.#sockets.delete(socket)
     socket.once('close', forget)
-    // Callers that wait for the socket listen too, but an error without a listener would end the process.
+    // Waiting callers listen too, but an error without any listener would end the process.
     socket.on('error', forget)
     if (this.#over !== undefined) socket.destroy()
   }
 
   /**
-   * Waits for one step, and ends the fetch if it takes longer than its limit.
-   * @throws {StoreError} whatever ended the fetch, or the failure of the step
+   * Waits for one step, and ends the fetch if it exceeds its limit.
+   * @throws {StoreError} the reason for the end of the fetch, or the failure of the step
    */
   within<T>(limitMs: number, step: () => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {

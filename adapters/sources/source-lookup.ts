@@ -1,28 +1,28 @@
-// Finds the addresses of host names: in the file of hosts, else by DNS.
+// Finds the addresses of host names: in the hosts file, otherwise by DNS.
 //
 // Invariants:
-// - No look-up holds a thread of the process. The resolver of the system (getaddrinfo) holds one of two until a silent
-//   name server has been waited for, and nothing ends it: a few such names stop the look-ups of everybody.
+// - No look-up occupies a thread of the process. The system's resolver (getaddrinfo) occupies one of two threads while
+//   it waits for a silent name server, and cannot be aborted: a few such names would block all look-ups.
 // - A look-up ends with its signal.
 import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 
-/** The wait for an answer of a name server, in milliseconds; at the second try twice as long. */
+/** The first wait for a name server's answer, in milliseconds; the second wait is twice as long. */
 const TRY_MS = 1_000
 const TRIES = 2
-/** Search domains that are tried, at most. */
+/** Most search domains tried. */
 const SEARCHED_MAX = 6
 
 const LOCALHOST = ['127.0.0.1', '::1']
 
 type Places = Readonly<{
-  /** Whether names are also looked up below search domains, where private hosts are. */
+  /** Whether names are also looked up below search domains, which have private hosts. */
   searches: boolean
-  /** Default: that of this machine. */
+  /** Default: this machine's. */
   hostsFile?: string
-  /** In the form of resolv.conf; of it, only search domains are read here. Default: that of this machine. */
+  /** In the form of resolv.conf; only search domains are read from it. Default: this machine's. */
   resolverFile?: string
-  /** Name servers, as addresses with ports. Default: those of this machine. */
+  /** Name servers, as addresses with ports. Default: this machine's. */
   servers?: readonly string[]
   /** The first wait for an answer, in milliseconds. Default: a second. */
   tryMs?: number
@@ -59,7 +59,7 @@ async function askNameServers(
   { servers, tryMs }: Readonly<{ servers: readonly string[] | undefined; tryMs: number }>,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  // Loaded when it is needed: PERFORMANCE.md, P47.
+  // Loaded on first use: PERFORMANCE.md, P47.
   const { Resolver } = process.getBuiltinModule('node:dns').promises
   const resolver = new Resolver({ timeout: tryMs, tries: TRIES })
   if (servers !== undefined) resolver.setServers(servers)
@@ -85,7 +85,7 @@ function addressesIn(hosts: string, hostName: string): readonly string[] {
   })
 }
 
-/** The name below each search domain and alone; a name with `ndots` dots, of which one is the default, alone first. */
+/** The name below each search domain and alone; a name with at least `ndots` dots (default: one) alone first. */
 function namesToAsk(hostName: string, resolverText: string): readonly string[] {
   const [, domains = ''] = /^(?:search|domain)[ \t]+(.*)$/m.exec(resolverText) ?? []
   const [, ndots = '1'] = /^options[ \t].*\bndots:(\d+)/m.exec(resolverText) ?? []

@@ -8,18 +8,17 @@ import {
 } from '../base/arguments.js'
 import { createLookup } from './source-lookup.js'
 
-/** Finds the addresses of a host name, as texts. The signal says that the fetch has ended. */
+/** Finds the addresses of a host name, as text. The signal is aborted when the fetch ends. */
 export type SourceLookup = (hostName: string, signal: AbortSignal) => Promise<readonly string[]>
 
-/** Options for fetching from source URLs. Each has a default; unknown names are refused. */
+/** Options for fetching from source URLs. Each has a default; unknown names are rejected. */
 export interface SourceOptions {
   /**
-   * Also fetch from addresses that are not public, and from any port. Clients that may name a source URL can then
-   * read everything that this machine can reach: for tests, and for networks that trust their users.
-   * Default: false.
+   * Whether to fetch also from private addresses, and from any port. Clients that can set a source URL can then read
+   * everything that this machine can reach: for tests, and for networks with trusted users. Default: false.
    */
   readonly allowPrivate?: boolean
-  /** Ports that may be fetched from. Default: 80 and 443. Range: 1 to 100 ports from 1 to 65,535. */
+  /** Allowed ports. Default: 80 and 443. Range: 1 to 100 ports from 1 to 65,535. */
   readonly ports?: readonly number[]
   /**
    * Time for DNS, connection and TLS of each hop, in milliseconds.
@@ -27,22 +26,19 @@ export interface SourceOptions {
    */
   readonly connectTimeoutMs?: number
   /**
-   * Time until the headers of an answer are complete, and between parts of its body, in milliseconds. Time in
-   * which the body is not read does not count. Default: 10 seconds. Range: 10 ms to 10 minutes.
+   * Time until the headers of an answer are complete, and between parts of its body, in milliseconds. Time in which the
+   * body is not read does not count. Default: 10 seconds. Range: 10 ms to 10 minutes.
    */
   readonly idleTimeoutMs?: number
   /** Time from the first hop to the last byte, in milliseconds. Default: 1 minute. Range: 10 ms to 1 day. */
   readonly totalTimeoutMs?: number
-  /** Redirects that are followed. Default: 3. Range: 0 to 20. */
+  /** Most redirects followed. Default: 3. Range: 0 to 20. */
   readonly redirectsMax?: number
-  /**
-   * Certificate authorities, in PEM, that https is checked against instead of the well-known ones.
-   * Default: the well-known ones.
-   */
+  /** Certificate authorities for https, in PEM, instead of the well-known ones. Default: the well-known ones. */
   readonly ca?: string
   /**
-   * Finds the addresses of host names, IPv4 and IPv6. Default: the file of hosts, then DNS; with `allowPrivate` also
-   * below the search domains of `/etc/resolv.conf`. It asks nothing else that the system may know, such as mDNS.
+   * Finds the addresses of host names, IPv4 and IPv6. Default: the hosts file, then DNS; with `allowPrivate`, also
+   * below the search domains of `/etc/resolv.conf`. Other sources of the system, such as mDNS, are not used.
    */
   readonly lookup?: SourceLookup
 }
@@ -80,7 +76,7 @@ const PORTS_MAX = 100
 const PORT_MAX = 65_535
 
 /**
- * Fills in defaults and rejects what is unknown.
+ * Fills in defaults, and rejects unknown options.
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
 export function resolveSourceOptions(given: SourceOptions): SourceSettings {

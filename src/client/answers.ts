@@ -144,7 +144,7 @@ export function dataIn<T>(
   shape: Shape,
 ): T {
   if (isOfShape(data, shape)) return data as T
-  throw invalidAnswer(answer, 'does not have the data that were asked for')
+  throw invalidAnswer(answer, 'lacks the requested data')
 }
 
 function isOfShape(data: unknown, shape: Shape): boolean {

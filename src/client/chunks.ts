@@ -119,7 +119,7 @@ async function* chunksOfBytes(
   } catch (failure) {
     if (!(failure instanceof SourceFault)) throw failure
     if (failure.isEmpty) {
-      throw invalidCall('The input is empty; allowEmpty: true says that this is meant')
+      throw invalidCall('The input is empty; set allowEmpty: true if that is intended')
     }
     throw invalidCall(`The input is not valid ${format.toUpperCase()}${placeOfFault(failure)}`)
   }

@@ -192,11 +192,11 @@ class RemoteTeam implements Client {
   async upload(file: Blob, options: UploadOptions): Promise<Readonly<{ url: string }>> {
     if (!isBlob(file)) {
       const problem = `upload takes a Blob or a File, not ${typeName(file)}`
-      throw invalidCall(`${problem}; bytes are one by new Blob([bytes])`)
+      throw invalidCall(`${problem}; wrap bytes in new Blob([bytes])`)
     }
     checkCall('upload', options ?? {}, OF_UPLOAD)
     const { appId, signal, onProgress } = options ?? {}
-    if (appId === undefined) throw optionError('appId', 'is missing: a file belongs to an app')
+    if (appId === undefined) throw optionError('appId', 'is missing: every file belongs to an app')
     const { fileName = (file as Partial<File>).name ?? 'file' } = options
     const contentType = options.contentType || file.type || 'application/octet-stream'
     const path = `/apps/${encodeURIComponent(appId)}/uploads`

@@ -78,7 +78,7 @@ function checkTarget(call: string, target: ImportTarget): void {
     return
   }
   if (mode === undefined) {
-    const choices = 'add its rows, overwrite those of the table, or merge by a key'
+    const choices = 'add rows, overwrite the table, or merge by a key'
     throw optionError('mode', `is missing: with a \`tableId\`, ${call} can ${choices}`)
   }
   const known = OF_TARGET[mode as keyof typeof OF_TARGET]
@@ -93,7 +93,7 @@ function checkNewTable(call: string, target: ImportTarget): void {
   const wrong = unknownIn(target, OF_TARGET.name)
   if (wrong === undefined) return
   const advice =
-    'a `name` makes a new table; to change one, leave it out and give a `tableId`, such as that of client.tableByName(name)'
+    'a `name` creates a table; to change an existing one, pass its `tableId` instead, such as from client.tableByName(name)'
   throw optionError(wrong, `cannot be combined with \`name\` in ${call}: ${advice}`)
 }
 

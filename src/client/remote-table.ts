@@ -91,7 +91,7 @@ export class RemoteTable implements ClientTable {
       if (!(failure instanceof ClientError) || !isUnknownRoute(failure)) throw failure
       const { status, type } = failure
       const problem = `The server does not describe its tables (status ${status} for GET /tables/{tableID})`
-      const remedy = 'their schema and size are not known here, while scan() and toNDJSON() work'
+      const remedy = 'their schema and size are unknown, but scan() and toNDJSON() work'
       throw new ClientError(`${problem}: ${remedy}`, status, type)
     }
   }
@@ -298,7 +298,7 @@ export class RemoteTable implements ClientTable {
     if (options.ifMatch !== undefined) {
       throw optionError(
         'ifMatch',
-        'is not for a function, which gets the latest version of the row',
+        'cannot be combined with a function, which gets the latest version of the row',
       )
     }
     for (let calls = 1; ; calls++) {
@@ -401,7 +401,7 @@ async function pageTextsOf(answer: Response): Promise<PageTexts> {
   try {
     return rowsOf(text)
   } catch {
-    throw invalidAnswer(answer, 'is no page of rows')
+    throw invalidAnswer(answer, 'is not a page of rows')
   }
 }
 

@@ -8,7 +8,7 @@ import type { OnSchemaError } from './import-types.js'
 
 /** Advice for a caller with bytes or a text of rows. */
 export const BYTES_ADVICE =
-  "; rows as bytes or text are given as a Blob or a stream of bytes, with `format`, such as 'csv'"
+  "; pass rows as bytes or text as a Blob or a stream of bytes, with `format`, such as 'csv'"
 
 /**
  * The JSON of a row.
@@ -68,7 +68,7 @@ export function keyQuery(values: KeyValues): string {
     const isValue = Number.isFinite(value) || /^(?:string|bigint|boolean)$/.test(typeof value)
     if (isValue && isWellFormed(`${id}${value}`)) return [id, String(value)]
     throw invalidCall(
-      `The value of '${id}' must be a text, a finite number or a boolean, not ${typeName(value)}`,
+      `The value of '${id}' must be a string, a finite number or a boolean, not ${typeName(value)}`,
     )
   })
   return String(new URLSearchParams(texts))

@@ -64,7 +64,7 @@ type OperationAnswer = Readonly<{
 export async function readAnswer(answer: Response, target: ImportTarget): Promise<OperationAnswer> {
   const reader = new AnswerReader()
   for await (const piece of answerPieces(answer)) reader.read(piece)
-  if (!reader.isWhole) throw invalidAnswer(answer, 'is not that of an import')
+  if (!reader.isWhole) throw invalidAnswer(answer, 'is not the answer to an import')
   const tableId = target.tableId ?? reader.tableId
   if (tableId === undefined) throw invalidAnswer(answer, 'has no table ID')
   if (target.mode !== 'merge') return { tableId, rows: reader.rowCount }

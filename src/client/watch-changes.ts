@@ -66,7 +66,7 @@ async function* pagesOfChanges(
     const { data, continuation } = await requests.send(request, async (answer) => {
       const page = await readAnswerJson(answer)
       if (Array.isArray(page['data'])) return page as { data: Entry[]; continuation?: number }
-      throw invalidAnswer(answer, 'is no page of changes')
+      throw invalidAnswer(answer, 'is not a page of changes')
     })
     for (const entry of data) {
       signal?.throwIfAborted()
@@ -130,7 +130,7 @@ function publicChange({ version, ...change }: Entry): ClientChange {
 /** @throws {ClientError} answer_invalid */
 function checkedFeed(answer: Response): Response {
   if (answer.headers.get('content-type')?.startsWith('text/event-stream')) return answer
-  throw invalidAnswer(answer, 'is no feed of changes')
+  throw invalidAnswer(answer, 'is not a feed of changes')
 }
 
 /** Events are separated by blank lines, WHATWG HTML 9.2.6. An event without data only gives the position of the feed. */

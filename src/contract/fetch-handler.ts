@@ -85,7 +85,7 @@ function clientIn(given: unknown): string | undefined {
   if (typeof given === 'string') return given
   if (given === undefined || given === null) return undefined
   Promise.resolve(given).catch(() => undefined) // A promise by mistake: its rejection must not be unhandled.
-  throw new TypeError(`clientOf must return a text or undefined, not ${typeName(given)}`)
+  throw new TypeError(`clientOf must return a string or undefined, not ${typeName(given)}`)
 }
 
 function noClient(): undefined {

@@ -111,6 +111,6 @@ export function openStoredFrame(
   const raw = tryCall(() => reader.decompress(stored, rawBytes, memory))
   if (isSync(raw)) return raw
   return raw.catch((cause: unknown) => {
-    throw problem('it does not decompress to what its header says', cause)
+    throw problem('it does not decompress to the size in its header', cause)
   })
 }

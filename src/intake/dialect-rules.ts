@@ -42,7 +42,10 @@ export function checkDialect(given: unknown): Dialect {
   for (const [name, value] of Object.entries(given)) {
     const check = CHECKS[name as keyof Dialect]
     if (check === undefined) {
-      throw optionError(name, `is none of a dialect, which has ${DIALECT_NAMES.join(', ')}`)
+      throw optionError(
+        name,
+        `is not an option of a dialect, which has ${DIALECT_NAMES.join(', ')}`,
+      )
     }
     if (value !== undefined && !check.isGood(value))
       throw optionError(name, `must be ${check.form}`)
@@ -161,7 +164,7 @@ function makeChecks(): Readonly<Record<keyof Dialect, Check>> {
     blankLines: oneOf('keep', 'skip'),
     extraFields: oneOf('refuse', 'dropEmpty', 'drop'),
     columns: {
-      form: 'what is said of each column, such as { price: { decimal: "," } }',
+      form: 'options by column, such as { price: { decimal: "," } }',
       isGood: isColumns,
     },
   }

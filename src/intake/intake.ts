@@ -140,7 +140,7 @@ export async function openIntake(
   const dialect = checkDialect(options.dialect ?? {})
   const { format } = options
   if (checkNested(options.nested) !== undefined && !isJson(format)) {
-    throw optionError('nested', `is of json and ndjson only, not of ${format}`)
+    throw optionError('nested', `is only for json and ndjson, not ${format}`)
   }
   const checkHeader = (columns: readonly string[]) => checkDialectColumns(dialect, columns)
   return openCheckedIntake(source, { ...options, dialect, checkHeader })

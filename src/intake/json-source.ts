@@ -56,7 +56,7 @@ function checkOne({ arrays }: ArrayFinder): void {
   if (arrays.length < 2) return
   const names = arrays.map(({ path }) => path).join(', ')
   throw new SourceFault(
-    `the JSON object has several arrays of objects: ${names}; say which has the rows`,
+    `the JSON object has several arrays of objects: ${names}; name the one with the rows`,
   )
 }
 

@@ -107,7 +107,9 @@ export class NestedRows {
       const isObject = json.next === '{'
       if (isObject && this.#how === 'flatten') {
         if (path.length === DEPTH_MAX) {
-          throw this.#fault(`column '${column}' has objects in each other, more than ${DEPTH_MAX}`)
+          throw this.#fault(
+            `column '${column}' has objects nested more than ${DEPTH_MAX} levels deep`,
+          )
         }
         this.#objects.add(column)
         this.#note(column)

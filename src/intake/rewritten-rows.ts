@@ -257,7 +257,7 @@ class Converter {
 }
 
 function contradiction(column: string, text: string, { form }: Conversion): string {
-  return `column '${column}' is read as ${form}, and ${JSON.stringify(text)} is not written so`
+  return `column '${column}' is read as ${form}, but ${JSON.stringify(text)} has another form`
 }
 
 /** The end of the line break at `at`; `at` itself if there is none. */

@@ -151,7 +151,7 @@ function finishScan(scanner: RecordScanner): boolean {
   }
 }
 
-/** The comma is last, because it occurs in numbers: on equal agreement, earlier ones win. */
+/** The comma is last, because it occurs in numbers: on a tie, an earlier delimiter wins. */
 const DELIMITERS = [';', '\t', '|', ','] as const
 
 /** The marks for which the records of a sample agree best; given marks stay. */

@@ -161,6 +161,6 @@ async function* transcoded(
     yield encoder.encode(decoder.decode())
   } catch (failure) {
     if (!(failure instanceof TypeError)) throw failure
-    throw new SourceFault(`not valid ${encoding} behind byte ${at}`)
+    throw new SourceFault(`not valid ${encoding} after byte ${at}`)
   }
 }

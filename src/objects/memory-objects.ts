@@ -21,7 +21,7 @@ export function memoryObjects(): ObjectStore {
 
 class MemoryObjects implements ObjectStore {
   readonly #contents = new Map<ObjectId, Bytes>()
-  /** IDs of puts in progress: not visible, but not to be put again. */
+  /** IDs of puts in progress. They are not visible yet, but must not be put again. */
   readonly #incoming = new Set<ObjectId>()
   #closed = false
 

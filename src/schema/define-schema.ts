@@ -67,7 +67,7 @@ function checkValidator(given: unknown): void {
   const validator = given as Partial<StandardSchema> | null
   if (typeof validator?.['~standard']?.validate === 'function') return
   throw invalidArgument(
-    'validator must implement Standard Schema, as those of zod, valibot and arktype do',
+    'validator must implement Standard Schema, like those of zod, valibot and arktype',
   )
 }
 

@@ -68,7 +68,7 @@ export function checkCsvRecord(
 
 /** Advice for lines of one field with commas, which may be decimal commas. */
 const DIVIDED_OTHERWISE =
-  '; if fields are divided by another character, say it (over HTTP csv.delimiter=semicolon or csv.dialect=detect)'
+  '; if another character separates the fields, state it (over HTTP csv.delimiter=semicolon or csv.dialect=detect)'
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 function checkFieldCount({ fieldCount, line }: CsvRecord, fieldsMax: number, row: number): void {
@@ -172,7 +172,7 @@ class RecordReader {
   /** UTF-16 units of the record counted so far, and the position up to which they were counted. */
   #chars = 0
   #counted = 0
-  /** Up to this byte, the record cannot be too long. */
+  /** Before this byte, the record cannot exceed its limit. */
   #limit = 0
 
   /** @param place - The beginning. Default: the header. */

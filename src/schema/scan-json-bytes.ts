@@ -12,7 +12,6 @@
 //         spaces  how many of the bytes are white space
 //
 //   CELL  per value of the current row:
-//   CELL  of each value of this row:
 //         from, to   bounds of the value
 //         what       column << 16 | elements << 8 | form
 //
@@ -21,7 +20,6 @@
 //   objects, a negative zero, very long rows, anything that is not JSON), `scan-json` decides on the row and names the
 //   error.
 // - The bytes are valid UTF-8: the caller has checked that.
-
 import {
   BACKSLASH,
   CLOSE_BRACE,

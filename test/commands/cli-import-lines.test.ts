@@ -108,7 +108,7 @@ describe('a check of lines with more fields than the header', () => {
     const { stdout } = await importText('many.csv', `a\n${'1,2\n'.repeat(1_100)}`, '--check')
 
     expect(stdout).toContain(
-      'and 997 more like it\nand 100 problems behind the first 1,000\nrows: 1100\nproblems: 1100\n',
+      'and 997 more like it\nand 100 problems after the first 1,000\nrows: 1100\nproblems: 1100\n',
     )
   })
 })
@@ -245,7 +245,7 @@ test('text that is not UTF-8 is read in the code page of Western Europe, and tol
   await importText('said.csv', text, '--encoding', 'windows-1252')
 
   expect(warned).toEqual([
-    'warning: latin.csv: read as windows-1252, for it is not valid UTF-8; --encoding NAME if it is another',
+    'warning: latin.csv: not valid UTF-8, so read as windows-1252; --encoding NAME sets another encoding',
   ])
   expect(await rowsOf('latin.csv')).toEqual([{ name: 'caf\u00e9' }])
   expect(await rowsOf('said.csv')).toEqual([{ name: 'caf\u00e9' }])

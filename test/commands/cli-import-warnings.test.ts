@@ -232,9 +232,9 @@ describe('a column that no value of its own kind makes text', () => {
       const checked = await importText(name, text, '--check', '--delimiter', ';')
 
       expect(checked.err).toEqual([
-        "warning: loose.csv: column 'a' is text because 2 of 3 values have a plus sign, separators of thousands or no " +
-          `digit beside the point, the first "${value}" in line 2; ` +
-          'leave it as text if they are codes, else write them as in 0.5, 5 and 1234.5',
+        "warning: loose.csv: column 'a' is text because 2 of 3 values have a plus sign, thousands separators or no " +
+          `digit on one side of the point, the first "${value}" in line 2; ` +
+          'leave it as text if they are codes, otherwise write them as in 0.5, 5 and 1234.5',
       ])
     },
   )
@@ -247,7 +247,7 @@ describe('a column that no value of its own kind makes text', () => {
     const imported = await importText(name, text, '--json')
 
     const message =
-      `${name}: column 'a' is text because of its values of several types: 2 of 3 become text, the first 5 in ` +
+      `${name}: column 'a' is text because its values have several types: 2 of 3 become text, the first 5 in ` +
       `line ${line}; give them one type, or use --schema with --on-error drop to leave the others empty`
     expect(checked.err).toEqual([`warning: ${message}`])
     expect(JSON.parse(imported.out[0] ?? '').warnings).toMatchObject([
@@ -378,7 +378,7 @@ describe('numbers with a decimal comma', () => {
         count: 1,
         message:
           'thousands.csv: column \'a\' is text because 1 of 1 values have a comma, the first "1,234" in line 2; ' +
-          'if it is a decimal comma, --decimal a=, reads them as numbers; else remove it',
+          'if it is a decimal comma, --decimal a=, reads them as numbers; otherwise remove it',
       },
     ])
   })
@@ -454,7 +454,7 @@ describe('numbers with a decimal comma', () => {
       const how = ['--decimal', ',', '--schema', path]
 
       await expect(importText(`points ${first}.csv`, rows, ...how)).rejects.toThrow(
-        /\.csv, line 3: column 'a' is read as .*, and "1\.234" is not written so; --dialect plain --delimiter semicolon reads all values as they are written, if --decimal is left out/,
+        /\.csv, line 3: column 'a' is read as .*, but "1\.234" has another form; --dialect plain --delimiter semicolon reads all values as they are written, if --decimal is left out/,
       )
     },
   )
@@ -463,7 +463,7 @@ describe('numbers with a decimal comma', () => {
     const refused = importText('points.csv', 'a;b\n1,5;x\n1.234;x\n', '--decimal', ',')
 
     await expect(refused).rejects.toThrow(
-      /points\.csv, line 3: column 'a' is read as numbers with decimal comma, and "1\.234" is not/,
+      /points\.csv, line 3: column 'a' is read as numbers with decimal comma, but "1\.234" has/,
     )
   })
 })
@@ -516,12 +516,12 @@ describe('numbers with decimal commas in some columns, and points in others', ()
 
 describe('a value of a column of numbers that must not be dropped', () => {
   const PADDED =
-    'leave it as text if they are codes, for a number has no leading zeros or plus sign'
+    'leave it as text if they are codes, because numbers have no leading zeros or plus sign'
 
   test.each([
     ['01234', `; the others are numbers: ${PADDED}`],
     ['+4912345', `; the others are numbers: ${PADDED}`],
-    ['1.234.567', '; the others are numbers: remove the separators of thousands'],
+    ['1.234.567', '; the others are numbers: remove the thousands separators'],
     [
       '9007199254740993',
       '; leave it as text if they are identifiers; --schema with the kind number stores them exactly',
@@ -623,13 +623,16 @@ describe('values that do not fit a schema', () => {
     const { err } = await importText('thousands.csv', rows, ...(await schemaOf()), '--check')
 
     expect(err.slice(1)).toEqual([
-      "warning: 2 refused numbers in column 'a' with a comma: if the comma is a decimal comma, --decimal a=, reads it; else remove it",
+      "warning: 2 refused numbers in column 'a' with a comma: if the comma is a decimal comma, --decimal a=, reads it; otherwise remove it",
     ])
   })
 
   test.each([
     ['0,5', '"0,5"; --decimal a=, reads numbers with a decimal comma'],
-    ['1,234', '"1,234"; if the comma is a decimal comma, --decimal a=, reads it; else remove it'],
+    [
+      '1,234',
+      '"1,234"; if the comma is a decimal comma, --decimal a=, reads it; otherwise remove it',
+    ],
     ['x', '"x"; --check lists all such values, --on-error drop leaves them empty'],
     ['007', '"007"; --check lists all such values'],
   ])('end an import with what to do about them: %s', async (value, hint) => {
@@ -645,7 +648,7 @@ describe('values that do not fit a schema', () => {
 
 describe('names that are not what they seem', () => {
   const leftOut = (name: string) =>
-    `warning: ${name}: $rowID is left out, for a new table gives its rows new IDs; --mode overwrite keeps those that the table has`
+    `warning: ${name}: $rowID is left out, because the rows of a new table get new IDs; --mode overwrite keeps IDs that the table has`
 
   test.each([
     ['ids.csv', '$rowID,a\nx,1\n'],

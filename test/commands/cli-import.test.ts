@@ -150,7 +150,7 @@ test('a bad line is named with its file, and nothing is left', async () => {
     code: 1,
     stdout: '',
     stderr:
-      'rowstash: 3 fields for 2 columns in long.csv, line 11113; --extra-fields drop leaves the others out, --skip-lines N lines in front of the header\n',
+      'rowstash: 3 fields for 2 columns in long.csv, line 11113; --extra-fields drop leaves the extra fields out, --skip-lines N the lines before the header\n',
   })
 })
 
@@ -344,7 +344,7 @@ describe('--check', () => {
 
     expect(ended.code).toBe(1)
     expect(ended.stdout).toContain(
-      "\nand 997 more like it, of column 'n'\nand 234 problems behind the first 1,000\nrows: 1234\nproblems: 1234\n",
+      "\nand 997 more like it, of column 'n'\nand 234 problems after the first 1,000\nrows: 1234\nproblems: 1234\n",
     )
   })
 

@@ -78,7 +78,7 @@ test('a server tells the chunks of a stash, lists all, and deletes one', async (
     expect(await asked('--stash', 's', '--delete')).toEqual(['deleted s'])
     await expect(asked('--stash', 's')).rejects.toThrow(/^(?!.*\n).*stash/i)
     await expect(printed(runStats, '--url', server.url, '--key', key)).rejects.toThrow(
-      'only to an admin key, which this is not',
+      'only to admin keys, and this key is not one',
     )
     await expect(printed(runMaintain, '--url', server.url)).rejects.toThrow(
       'A server does this on its own',

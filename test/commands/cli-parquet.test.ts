@@ -403,7 +403,7 @@ describe('bytes that are not said to be text', () => {
     const told = await imported(path, '--table', 'Plain')
     const said = await imported(path, '--table', 'Said', '--binary', 'text')
 
-    expect(told.at(-1)).toContain("column 'b' has bytes that are not said to be text")
+    expect(told.at(-1)).toContain("column 'b' has bytes that are not marked as text")
     expect(said.at(-1)).toMatch(/^ {2}b {2}string$/)
     expect(await readFile(await exported('plain.ndjson', '--table', 'Plain'), 'utf8')).toBe(
       '{"b":"é"}\n{"b":""}\n',

@@ -50,7 +50,7 @@ describe.skipIf(missing !== undefined)(`on PostgreSQL${missing ? `, but ${missin
     const first = await run(...urls)
     const second = await run(...urls)
 
-    const stderr = expect.stringContaining('stashes that were begun before cannot be used')
+    const stderr = expect.stringContaining('earlier stashes cannot be used')
     expect([first, second]).toEqual([
       { code: 0, stdout: `raised the version base from 0 to ${step}\n`, stderr },
       { code: 0, stdout: `raised the version base from ${step} to ${2 * step}\n`, stderr },

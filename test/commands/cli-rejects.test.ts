@@ -76,7 +76,7 @@ test('a corrected file of rejects is imported as it is', async () => {
 
   expect(await rowsOf('Again')).toBe('{"id":3,"total":4}\n')
   expect(printed.at(-1)).toBe(
-    "warning: again.csv: column '$file' and the next 3, which --rejects has written, are left out",
+    "warning: again.csv: column '$file' and the next 3, written by --rejects, are left out",
   )
 })
 

@@ -54,7 +54,7 @@ test('a store that an earlier run has left is not touched', async () => {
   const { code, stderr } = await runCli(path, ['torture', directory])
 
   expect(code).toBe(1)
-  expect(stderr).toContain('is there already')
+  expect(stderr).toContain('already exists')
   await access(join(directory, 'rowstash-torture'))
 })
 

@@ -491,7 +491,7 @@ describe('backup files and directories', () => {
     expect(printed[1]).toMatch(/^\d+ records and \d+ objects of \d{4}-.* in /)
     expect(warned).toEqual([
       expect.stringContaining('versions are 4294967296 greater than in'),
-      expect.stringMatching(/^stashes that cannot be used, .*: \d+ \(.* of team /),
+      expect.stringMatching(/^unusable stashes, .*: \d+ \(.* of team /),
     ])
     await expect(runRestore([backup ?? '', copy ?? ''], io)).rejects.toMatchObject({
       code: 'OPTION_NOT_ALLOWED',

@@ -146,7 +146,7 @@ describe('a file that is not written as its format says', () => {
     )
     const invalid = { code: 'REQUEST_VALIDATION_ERROR' }
     await expect(load({ dialect: 'detect' })).rejects.toMatchObject(invalid)
-    await expect(load({ at: 'data' })).rejects.toThrow('is of json only')
+    await expect(load({ at: 'data' })).rejects.toThrow('is only for json, not')
     const refused = { code: 'OPTION_NOT_ALLOWED' }
     await expect(load({ delimiter: 'ab' })).rejects.toMatchObject(refused)
     const job = { import: { fromUrl: 'http://source.test/', delimiter: 'ab' } }

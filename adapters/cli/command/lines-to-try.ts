@@ -24,7 +24,7 @@ export async function linesToTry(
     `${CURL} ${authorization} ${url}/tables`,
     ...(table === undefined ? [] : await linesOfTable(team, table, url, authorization)),
     '',
-    '# A new table by way of a stash: chunks in any order, then one request that uses them all',
+    '# A new table from a stash: chunks in any order, then one request that uses them all',
     `${CURL} -X PUT ${authorization} ${json} ${url}/stashes/demo/0 -d '[{"name":"Ada","born":1815}]'`,
     `${CURL} -X PUT ${authorization} ${json} ${url}/stashes/demo/1 -d '[{"name":"Alan","born":1912}]'`,
     `${CURL} -X POST ${authorization} ${json} ${url}/tables -d '{"name":"People","rows":{"$stashID":"demo"}}'`,
@@ -55,7 +55,7 @@ async function linesOfTable(
     '# One row, with its version as ETag',
     `${CURL} -i ${authorization} ${rows}/${row.$rowID}`,
     '',
-    '# Changes it, unless somebody else did since; done twice, the second time is refused with 412',
+    '# Changes it, unless it has changed since; a second run is refused with 412',
     `${CURL} -i -X PATCH ${authorization} -H 'Content-Type: application/json' -H 'If-Match: "${version}"' ${rows}/${row.$rowID} -d ${quoteForShell(change)}`,
   ]
 }

@@ -39,10 +39,9 @@ export const BACKUP_COMMAND: CommandSpec = {
     open. Another program that has it open can call backupToFile(store, FILE).`,
   options: BACKUP_OPTIONS,
   hasOperands: true,
-  notes: `The backup holds secrets of the store: protect it as well as the store itself. Do not copy
-    the directory of an open store instead: such a copy may be broken. A backup also holds rows that
-    were deleted or overwritten and that nothing has removed yet: "rowstash maintain" before makes it
-    smaller. Exit code 0: FILE is complete;
+  notes: `The backup contains the store's secrets: protect it as well as the store itself. Do not copy
+    the directory of an open store instead: such a copy may be broken. A backup also contains deleted and
+    overwritten rows that were not removed yet: run "rowstash maintain" first to make it smaller. Exit code 0: FILE is complete;
     1: no FILE was written; 2: a usage error.`,
   details: [PLACE_ENVIRONMENT],
 }
@@ -62,8 +61,8 @@ export const RESTORE_COMMAND: CommandSpec = {
   usage: ['restore FILE NEWDIR [--files-from DIR]'],
   about: `Restores a backup into a directory that is missing or empty. The directory appears only
     after the whole backup is verified; a damaged backup leaves nothing behind. All versions are then
-    2^32 greater than in the backup, so that none that a client holds denotes other contents. Stashes
-    cannot be used, as chunks may have been put after the backup: the result lists them. Jobs go on.`,
+    2^32 greater than in the backup, so that no version known to a client denotes other content. Stashes
+    cannot be used, because chunks may have been put after the backup; the result lists them. Jobs continue.`,
   options: RESTORE_OPTIONS,
   hasOperands: true,
   notes:
@@ -136,13 +135,13 @@ export async function runRestore(args: readonly string[], io: CommandIo): Promis
   const text = `${records} records and ${objects} objects of ${when} in ${result.directory}`
   printResult(io, values.json, result, text)
   io.warn(
-    `all versions are ${RESTORED_VERSION_STEP} greater than in the backup: those that clients hold denote nothing here`,
+    `all versions are ${RESTORED_VERSION_STEP} greater than in the backup, so versions known to clients are no longer valid`,
   )
   const [stash] = unusableStashes
   if (stash === undefined) return
   const which = `${unusableStashes.length} (${stash.stashId} of team ${stash.teamId}, …; --json lists all)`
   io.warn(
-    `stashes that cannot be used, as chunks may have been put after the backup: ${which}; delete them, and put their chunks again`,
+    `unusable stashes, because chunks may have been put after the backup: ${which}; delete them, and put their chunks again`,
   )
 }
 

@@ -37,13 +37,13 @@ const OPTIONS = {
   bom: {
     type: 'boolean',
     default: false,
-    help: 'begin csv and tsv with a byte order mark, by which Excel knows UTF-8',
+    help: 'begin csv and tsv with a byte order mark, by which Excel recognizes UTF-8',
     isRare: true,
   },
   formulas: {
     type: 'string',
     value: 'keep|escape',
-    help: 'in csv and tsv, with escape, an apostrophe in front of text that a spreadsheet takes for a formula',
+    help: 'in csv and tsv: escape puts an apostrophe before text that a spreadsheet takes for a formula',
     isRare: true,
   },
   json: {
@@ -65,11 +65,11 @@ export const EXPORT_COMMAND: CommandSpec = {
     error.`,
   details: [
     `From a directory, the export is a snapshot of one moment. From a server, it is read page by page:
-    rows that change meanwhile are exported as they were or as they are.`,
+    a row that changes meanwhile is exported in its old or its new state.`,
     `CSV has a header with the column IDs, arrays are JSON, an empty text becomes an empty cell. TSV is
     the same with tabs. NDJSON is one JSON object per line, JSON an array of them; both lose nothing. Numbers
-    keep their digits, except in Parquet, which has doubles: a number that is not one is refused.`,
-    'Parquet needs the package hyparquet-writer. A file has the schema of its table, which import takes.',
+    keep their digits. Parquet stores doubles: a number that is not a double is refused.`,
+    'Parquet needs the package hyparquet-writer. A Parquet file contains the schema of its table, which import uses.',
     PLACE_ENVIRONMENT,
   ],
 }

@@ -134,7 +134,7 @@ const OPTIONS = {
   'allow-empty': {
     type: 'boolean',
     default: false,
-    help: 'import a file without bytes, or of blanks alone, as no rows; otherwise it is refused',
+    help: 'import an empty or blank file as no rows; otherwise it is refused',
     isRare: true,
   },
   'chunk-rows': {
@@ -168,11 +168,11 @@ export const IMPORT_COMMAND: CommandSpec = {
     `--decimal: with "," 1,5 is a number; repeat it for several columns, as in --decimal price=, --decimal tax=, or name
     those that have points, as in --decimal , --decimal rate=. --schema: also as "rowstash schema --json" prints it; it may
     name columns as { "columns": [{ "id": "total", "type": "number" }] }.`,
-    `What is not said of a csv or tsv file is detected from its first megabyte, and told: its encoding, delimiter, title,
-    blanks around quotes, \\N for empty cells, and columns of numbers, days and booleans that are written in one way
-    only. --dialect plain reads values as they are written. A value that contradicts what was detected ends the import.`,
-    `--on-error: what becomes of values that do not fit: abort refuses all rows, drop leaves their cells empty, update
-    widens columns. strict is abort, and also refuses lines with fewer fields than the header.`,
+    `What the options leave open is detected from the first megabyte of a csv or tsv file, and reported: its encoding,
+    delimiter, title, blanks around quotes, \\N for empty cells, and columns of numbers, days and booleans in a single
+    notation. --dialect plain reads values as they are written. A value that contradicts the detection ends the import.`,
+    `--on-error: what to do with values that do not fit: abort refuses all rows, drop leaves their cells empty, update
+    widens columns. strict is like abort, and also refuses lines with fewer fields than the header.`,
   ],
 }
 

@@ -60,7 +60,7 @@ export async function reportImport(
   for (const [name, count] of Object.entries(merged ?? {})) io.print(`${name}: ${count}`)
   if (dropped !== undefined && dropped.count > 0) io.print(renderDropped(dropped))
   if (rejected !== undefined) io.print(`rejected: ${rejected.count} in ${rejected.path}`)
-  if (skipped > 0) io.print(`chunks that were there: ${skipped}`)
+  if (skipped > 0) io.print(`chunks already on the server: ${skipped}`)
   io.print(`seconds: ${seconds.toFixed(2)}`)
   if (merged === undefined) io.print(`rows/s: ${rowsPerSecond}`)
   io.print(`table: ${tableId}`)
@@ -151,7 +151,7 @@ export function reportProblems(
   }
   const more = problemCount - problems.length
   if (more > 0)
-    io.print(`and ${renderCount(more)} problems behind the first ${renderCount(problems.length)}`)
+    io.print(`and ${renderCount(more)} problems after the first ${renderCount(problems.length)}`)
   if (groups.length > GROUPS_SHOWN_MAX) io.print('and problems of more columns, which --json lists')
   io.print(`rows: ${rowCount}`)
   for (const [name, count] of Object.entries(merged ?? {})) io.print(`${name}: ${count}`)

@@ -117,7 +117,7 @@ async function resumed(
     const isOther = cause instanceof ClientError && cause.type === 'stash_differs'
     if (!isOther) throw failure
     await client.deleteStash(resumeStash)
-    const problem = 'The input is not the one that the import began with'
+    const problem = 'The input differs from the one that the import began with'
     throw new ProgramFailure('failed', `${problem}; its rows are deleted: run the command again`)
   }
 }

@@ -38,7 +38,7 @@ const OPTIONS = {
     type: 'boolean',
     default: false,
     help: `allow imports, changes and deletes, keep their history for ${HISTORY_DAYS} days, and create DIR if it is new;
-      else the page is read-only`,
+      otherwise the page is read-only`,
   },
   team: TEAM_OPTION,
   port: {

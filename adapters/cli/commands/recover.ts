@@ -38,8 +38,8 @@ export const RECOVER_COMMAND: CommandSpec = {
   usage: ['recover --postgres URL [--schema NAME] [--table NAME] [--yes]'],
   about: `Raises the version base of a store in PostgreSQL by 2^32. Run it after acknowledged commits
     were lost: when PostgreSQL was restored from a backup, or failed over to a server that lacked
-    commits. Otherwise, versions that clients know (ETags, continuations) are used again for other contents.
-    Stashes that were begun before cannot be used, as chunks may be lost: delete them, and put their chunks again. Jobs go on.
+    commits. Otherwise, versions that clients know (ETags, continuations) would be reused for other content.
+    Earlier stashes cannot be used, because chunks may be lost: delete them, and put their chunks again. Jobs continue.
     Without --yes it changes nothing.`,
   options: OPTIONS,
   notes: `Processes that have the store open then refuse changes, and reads on new connections:
@@ -70,7 +70,7 @@ export async function runRecover(args: readonly string[], io: CommandIo): Promis
   const { from, to, sessionCount } = await raiseVersionBase(options)
   const text = `raised the version base from ${from} to ${to}`
   printResult(io, values.json, { from, to, sessionCount }, text)
-  io.warn('stashes that were begun before cannot be used: delete them, and put their chunks again')
+  io.warn('earlier stashes cannot be used: delete them, and put their chunks again')
   if (sessionCount > 0) {
     io.warn(`ended ${sessionCount} connections: restart the processes that have the store open`)
   }

@@ -33,9 +33,9 @@ export const STATS_COMMAND: CommandSpec = {
   summary: 'show sizes, counts and metrics of a store',
   usage: [`stats ${PLACE_FORM} [--json]`],
   about: `Prints numbers of a store, each as name, tab and value: tables, rows, stashes. tableBytes:
-    the rows as they are stored, after compression; directoryBytes: all files, with what garbage collection has not
-    deleted yet, such as orphans, which "rowstash verify" counts. Of a server, even one that has the directory open, it prints all metrics, as GET
-    /metrics answers them.`,
+    the rows as they are stored, after compression; directoryBytes: all files, including those that garbage collection has not
+    deleted yet, such as orphans, which "rowstash verify" counts. Of a server, even one that has the directory open, it prints all metrics, like GET
+    /metrics.`,
   options: OPTIONS,
   notes: 'Exit code 0: done; 1: the store cannot be read; 2: a usage error.',
   details: [PLACE_ENVIRONMENT],
@@ -116,12 +116,12 @@ async function fetchMetrics(url: string, key: string, signal: AbortSignal): Prom
   if (answer.ok) {
     const numbers = parseMetricNumbers(text)
     if (Object.keys(numbers).some((name) => name.startsWith('rowstash_'))) return numbers
-    throw new ProgramFailure('failed', `What answers at ${url} shows no metrics of rowstash`)
+    throw new ProgramFailure('failed', `The server at ${url} has no metrics of rowstash`)
   }
   await answer.body?.cancel()
   const isRefused = [401, 403, 404].includes(answer.status)
   const problem = isRefused
-    ? `The server at ${url} shows its metrics only to an admin key, which this is not`
+    ? `The server at ${url} shows its metrics only to admin keys, and this key is not one`
     : `The server at ${url} answered with status ${answer.status}`
   throw new ProgramFailure('failed', `${problem}; "rowstash tables" accepts any key`)
 }

@@ -48,13 +48,13 @@ export const TORTURE_COMMAND: CommandSpec = {
   name: 'torture',
   summary: 'test what a disk keeps when a process is killed',
   usage: ['torture DIR [--seconds N] [--seed N] [--json]'],
-  about: `Makes a store in the folder rowstash-torture of DIR. Again and again a process writes rows and
-    files to it, and is killed at a random moment; then everything that it had acknowledged must be there, and nothing
-    else. Also measures how long the disk takes to flush, and says what is known of it. Prints a page to send with a
+  about: `Creates a store in the folder rowstash-torture of DIR. Repeatedly, a process writes rows and
+    files to it, and is killed at a random moment; then the store must contain exactly what was acknowledged.
+    Also measures how long the disk takes to flush, and shows facts about the disk. Prints a page to attach to a
     report of a fault.`,
   options: OPTIONS,
   hasOperands: true,
-  notes: `A kill is not a power cut: what the system has in memory survives it. Exit code 0: nothing was lost, and
+  notes: `A kill is not a power cut: the system's memory survives it. Exit code 0: nothing was lost, and
     the store is deleted; 1: something was, and the store stays; 2: a usage error.`,
 }
 
@@ -123,7 +123,7 @@ function writerArgs(plan: WriterPlan): readonly string[] {
 async function checkIsNew(directory: string): Promise<void> {
   const known = await stat(directory).catch(() => null)
   if (known === null) return
-  const message = `${directory} is there already: a torture left it that found something, or was stopped`
+  const message = `${directory} already exists: left by a run that found a fault or was stopped`
   throw new ProgramFailure('failed', `${message}; delete it, or name another directory`)
 }
 
@@ -144,6 +144,6 @@ function pageOf(report: TortureReport): readonly (readonly [string, string])[] {
     ['commits', String(report.commits)],
     ['verified', `${report.verified} times`],
     ...disk.doubts.map((doubt) => ['doubt', doubt] as const),
-    ['result', problem ?? 'All that was acknowledged is there, and nothing else'],
+    ['result', problem ?? 'The store contains exactly what was acknowledged'],
   ]
 }

@@ -15,23 +15,23 @@ export function adviceMessage(advice: Advice): string {
   const ifRemedy = (text: string) => (remedy === undefined ? '' : text)
   switch (advice.code) {
     case 'encoding':
-      return `read as ${example}, for it is not valid UTF-8; --encoding NAME if it is another`
+      return `not valid UTF-8, so read as ${example}; --encoding NAME sets another encoding`
     case 'at':
-      return `the rows are those of the array at ${renderText(example, VALUE_CHARS_MAX)}`
+      return `the rows are read from the array at ${renderText(example, VALUE_CHARS_MAX)}`
     case 'delimiter':
       return `using the delimiter ${renderDelimiter(example)}`
     case 'oneColumn':
-      return 'no character divides the lines into fields alike, so they are one column; --delimiter D says which does'
+      return 'no delimiter was found, so each line is one cell; --delimiter D sets it'
     case 'shortLines':
       return `${many('line has', 'lines have')} fewer fields than the header${first}: the other cells are empty`
     case 'skippedLines':
-      return `${many('line', 'lines')} in front of the header ${count === 1 ? 'is' : 'are'} left out`
+      return `${many('line', 'lines')} before the header ${count === 1 ? 'is' : 'are'} left out`
     case 'headerLooksLikeData':
-      return `the header looks like a row, for it has the value ${value}; ${remedy} reads it as one`
+      return `the header looks like a row, because it has the value ${value}; ${remedy} reads it as a row`
     case 'trimmed':
-      return 'blanks around fields are left out, for quotes follow them'
+      return 'blanks around fields are removed, because quotes follow them'
     case 'backslashes':
-      return 'a backslash stands in front of quotes in fields, and is left out'
+      return 'backslashes before quotes in fields are removed'
     case 'nulls':
       return `${many('field is an empty cell', 'fields are empty cells')}${first}`
     case 'blankLines':
@@ -43,7 +43,7 @@ export function adviceMessage(advice: Advice): string {
     case 'comments':
       return `${many('comment is', 'comments are')} left out${first}`
     case 'pointsUnsure':
-      return `${name} has points that may stand between thousands, such as ${value}${ifRemedy(`; ${remedy} reads them so`)}`
+      return `${name} has points that may separate thousands, such as ${value}${ifRemedy(`; ${remedy} reads them in this way`)}`
     case 'datesUnread':
       return `${name} has days with two readings, such as ${value}${ifRemedy(`; ${remedy} reads them`)}`
     case 'numbers':
@@ -64,11 +64,11 @@ function messageOfColumn({ code, column = '', count = 0 }: Advice): string | und
       return `a column without a name is called ${name}`
     case 'columnDropped':
       return count > 0
-        ? `${name} and the next ${count - 1}, which --rejects has written, are left out`
+        ? `${name} and the next ${count - 1}, written by --rejects, are left out`
         : 'a column without a name and without values is left out'
     case 'binary': {
       const others = count > 1 ? ` and ${renderCount(count - 1)} more` : ''
-      return `${name}${others} has bytes that are not said to be text, and they were read as UTF-8; --binary text says that they are`
+      return `${name}${others} has bytes that are not marked as text, which were read as UTF-8; --binary text confirms that they are text`
     }
     case 'spacedNames': {
       const shown = `"${renderName(column)}"`
@@ -77,7 +77,7 @@ function messageOfColumn({ code, column = '', count = 0 }: Advice): string | und
         : `the names of ${renderCount(count)} columns begin or end with a space, the first ${shown}; remove it from the header`
     }
     case 'rowIDs':
-      return '$rowID is left out, for a new table gives its rows new IDs; --mode overwrite keeps those that the table has'
+      return '$rowID is left out, because the rows of a new table get new IDs; --mode overwrite keeps IDs that the table has'
     default:
       return undefined
   }
@@ -96,24 +96,24 @@ function messageOfText(advice: Advice, remedy: string | undefined): string {
     `${text} ${some} values ${verb}, the first ${value} in line ${line}`
   switch (code) {
     case 'paddedNumber':
-      return `${odd}: leave it as text if they are codes, for a number has no leading zeros or plus sign`
+      return `${odd}: leave it as text if they are codes, because numbers have no leading zeros or plus sign`
     case 'groupedNumber':
-      return `${odd}: remove the separators of thousands`
+      return `${odd}: remove the thousands separators`
     case 'decimalComma':
       return `${numbers('have a decimal comma')}; ${remedy === undefined ? ALIKE : `${remedy} reads them as numbers`}`
     case 'commasUnsure':
       return remedy === undefined
         ? `${numbers('have a comma')}; ${ALIKE}`
-        : `${numbers('have a comma')}; if it is a decimal comma, ${remedy} reads them as numbers; else remove it`
+        : `${numbers('have a comma')}; if it is a decimal comma, ${remedy} reads them as numbers; otherwise remove it`
     case 'longInteger':
       return `${numbers('are integers of more than 15 digits')}; leave it as text if they are identifiers; --schema with the kind number stores them exactly`
     case 'spacedNumber':
       return `${numbers('have spaces around them')}; remove the spaces, or use --schema with the kind number, which ignores them`
     case 'looseNumber':
-      return `${numbers('have a plus sign, separators of thousands or no digit beside the point')}; leave it as text if they are codes, else write them as in 0.5, 5 and 1234.5`
+      return `${numbers('have a plus sign, thousands separators or no digit on one side of the point')}; leave it as text if they are codes, otherwise write them as in 0.5, 5 and 1234.5`
     case 'mixedTypes': {
       const shown = renderText(example, VALUE_CHARS_MAX)
-      return `${text} of its values of several types: ${some} become text, the first ${shown} in line ${line}; give them one type, or use --schema with --on-error drop to leave the others empty`
+      return `${text} its values have several types: ${some} become text, the first ${shown} in line ${line}; give them one type, or use --schema with --on-error drop to leave the others empty`
     }
     default:
       return `${odd}: correct them, or use --schema with --on-error drop to leave them empty`

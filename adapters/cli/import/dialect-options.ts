@@ -7,7 +7,7 @@ export const DIALECT_OPTIONS = {
   dialect: {
     type: 'string',
     value: 'detect|plain',
-    help: 'whether what is not said of a file is detected (default: detect)',
+    help: 'whether to detect what the options leave open (default: detect)',
     isRare: true,
   },
   delimiter: {
@@ -35,7 +35,7 @@ export const DIALECT_OPTIONS = {
   'skip-lines': {
     type: 'string',
     value: 'N',
-    help: 'leave out N lines in front of the header',
+    help: 'leave out N lines before the header',
     isRare: true,
   },
   comment: {
@@ -72,7 +72,7 @@ export const DIALECT_OPTIONS = {
   currency: {
     type: 'string',
     value: 'SIGN',
-    help: 'the sign of a currency beside numbers, such as € or EUR',
+    help: 'the currency sign before or after numbers, such as € or EUR',
     isRare: true,
   },
   dates: {
@@ -103,7 +103,7 @@ export const DIALECT_OPTIONS = {
   'extra-fields': {
     type: 'string',
     value: 'refuse|dropEmpty|drop',
-    help: 'what becomes of fields behind the last column (default: refuse)',
+    help: 'what to do with fields after the last column (default: refuse)',
     isRare: true,
   },
   at: {
@@ -115,7 +115,7 @@ export const DIALECT_OPTIONS = {
   binary: {
     type: 'string',
     value: 'text',
-    help: 'bytes of parquet that are not said to be text are UTF-8; other bytes are refused',
+    help: 'read parquet bytes that are not marked as text as UTF-8; other bytes are refused',
     isRare: true,
   },
   nested: {

@@ -37,7 +37,7 @@ export type FileImport = Asking &
     /** The team for a check in the store itself. Default: the server checks. */
     team?: Team
     onSchemaError?: OnSchemaError
-    /** Most rows of a chunk, at most 65,536. */
+    /** Rows per chunk, at most 65,536. */
     chunkRowsMax: number
     /** Number of requests at the same time. */
     parallel: number

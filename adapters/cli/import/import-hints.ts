@@ -21,7 +21,7 @@ export function hintOfFault(
 ): string {
   if (isEmpty) return '; --allow-empty imports it as no rows'
   if (isObject) return '; use --format ndjson for one object per line, or --at for an array in it'
-  if (message.includes('say which has the rows')) return ': --at PATH'
+  if (message.includes('name the one with the rows')) return ': --at PATH'
   if (format !== 'csv' && format !== 'tsv') return ''
   if (message.includes('is read as ')) {
     const said = CONVERTING.filter((name) => dialect[name] !== undefined).map(nameOfOption)
@@ -69,8 +69,8 @@ export function hintOfRefusal(message: string, files: readonly SourceFile[]): st
     files.some(({ dialect }) => dialect?.[name] !== undefined)
   if (QUOTE_PROBLEM.test(message)) return isSaid('quotes') ? '' : RELAXED_HINT
   if (/fields? for|more fields/i.test(message) && files.some(isText) && !isSaid('extraFields')) {
-    const inFront = isSaid('skipLines') ? '' : ', --skip-lines N lines in front of the header'
-    return `; --extra-fields drop leaves the others out${inFront}`
+    const inFront = isSaid('skipLines') ? '' : ', --skip-lines N the lines before the header'
+    return `; --extra-fields drop leaves the extra fields out${inFront}`
   }
   const isEncoded = files.some(({ encoding }) => encoding !== undefined)
   if (!/^not valid UTF-8/i.test(message) || isEncoded) return ''

@@ -72,7 +72,7 @@ function isUnsureComma(value: string): boolean {
 function remedyOfComma(column: string, mayBeThousands: boolean): string {
   const option = decimalOption(column, ',')
   return mayBeThousands
-    ? `if the comma is a decimal comma, ${option} reads it; else remove it`
+    ? `if the comma is a decimal comma, ${option} reads it; otherwise remove it`
     : `${option} reads numbers with a decimal comma`
 }
 

@@ -161,8 +161,7 @@ class ValueReader {
   members(): Members {
     const source = new ByteSource(this.#bytes)
     const header = source.unsigned(1)
-    if ((header & 3) !== 2)
-      throw new Error('a VARIANT whose shredded object has a rest that is none')
+    if ((header & 3) !== 2) throw new Error('a VARIANT whose shredded object has an invalid rest')
     return this.#members(source, header >> 2, 0)
   }
 

@@ -202,7 +202,7 @@ async function readAdminError(body: AsyncIterable<Uint8Array> | null): Promise<s
 
 /** After a server has ended, another program, or a proxy for it, may answer. */
 function noServer({ url }: Served, cause?: unknown): ProgramFailure {
-  return new ProgramFailure('failed', `What answers at ${url} is no rowstash server`, { cause })
+  return new ProgramFailure('failed', `The server at ${url} is not a rowstash server`, { cause })
 }
 
 function brokenOff({ url }: Served, cause?: unknown): ProgramFailure {

@@ -16,7 +16,7 @@ export const POSTGRES_VARIABLE = 'ROWSTASH_POSTGRES'
 export const S3_VARIABLE = 'ROWSTASH_S3'
 
 const POSTGRES_HELP = `the store in a PostgreSQL database, as
-  postgres://USER@HOST:PORT/DATABASE; several servers of which one takes writes by repeating it.
+  postgres://USER@HOST:PORT/DATABASE; repeat it for several servers, of which one accepts writes.
   "?schema=NAME" names the schema (default: rowstash), "?pgbouncer=true" says that PgBouncer is
   there (default: ${POSTGRES_VARIABLE})`
 

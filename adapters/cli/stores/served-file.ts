@@ -26,7 +26,7 @@ export async function noteServed(
   let retries: NodeJS.Timeout | undefined
   await writing.catch((failure: Error) => {
     warn(
-      `verify and backup do not reach this server until it can note its address: ${failure.message}`,
+      `verify and backup cannot reach this server until it can write its address: ${failure.message}`,
     )
     retries = setInterval(() => {
       writing = writeServed(directory, served).then(() => clearInterval(retries))

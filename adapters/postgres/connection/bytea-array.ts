@@ -1,5 +1,5 @@
 // Values of type bytea on the wire. `pg` sends a Buffer as a binary parameter, so an array in PostgreSQL's binary form
-// lets one prepared statement serve any number of keys. Results come as hexadecimal text.
+// allows one prepared statement for any number of keys. Results are hexadecimal text.
 //
 //     array := dimensions: int32 (1, or 0 if empty), has_null: int32 (0), element_type: oid,
 //              [ size: int32, lower_bound: int32 (1), element* ]
@@ -33,7 +33,7 @@ export function encodeByteaArray(items: readonly Bytes[]): Buffer {
   return array
 }
 
-/** Decodes `\x` and hexadecimal digits, the form in which PostgreSQL sends a bytea as text. */
+/** Decodes `\x` and hexadecimal digits, PostgreSQL's text form of a bytea. */
 export function decodeBytea(text: string): Bytes {
   const { buffer, byteOffset, length } = Buffer.from(text.slice(2), 'hex')
   return new Uint8Array(buffer, byteOffset, length)

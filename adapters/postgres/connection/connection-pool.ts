@@ -1,13 +1,11 @@
-// A bounded number of connections, which are used by one view or commit at a time.
+// A bounded pool of connections, each used by one view or commit at a time.
 import { monotonicMs } from '../../../src/base/clock.js'
 import { StoreError, storeClosed } from '../../../src/base/store-error.js'
 
-/**
- * A connection older than this is closed after its use, so that servers and balancers can be changed, in milliseconds.
- */
+/** Age after which a connection is closed after use, in milliseconds, so that servers and balancers can be changed. */
 const LIFE_MS_MAX = 3_600_000
 
-/** What a pool holds. */
+/** A pooled connection. */
 export interface Pooled {
   readonly isUsable: boolean
   readonly openedAt: number
@@ -20,13 +18,13 @@ export class ConnectionPool<T extends Pooled> {
   readonly #waitMsMax: number
   readonly #what: string
   #idle: T[] = []
-  /** Those that are in use, or being opened. */
+  /** Number of connections in use or being opened. */
   #used = 0
-  /** Called when a connection was given back, in the order in which they came. */
+  /** Called when a connection is returned, in order of arrival. */
   readonly #waiting: (() => void)[] = []
   #isClosed = false
 
-  /** @param what - What the connections are for, for messages. */
+  /** @param what - The use of the connections, for messages. */
   constructor(open: () => Promise<T>, options: { max: number; waitMsMax: number; what: string }) {
     this.#open = open
     this.#max = options.max
@@ -35,8 +33,8 @@ export class ConnectionPool<T extends Pooled> {
   }
 
   /**
-   * A connection for one user, who gives it back. Failures to open one are passed on.
-   * @throws {StoreError} STORAGE_UNAVAILABLE: all are in use for too long; STORE_CLOSED
+   * A connection, which the caller must return. Failures to open one are passed on.
+   * @throws {StoreError} STORAGE_UNAVAILABLE: all were in use for too long; STORE_CLOSED
    */
   async acquire(): Promise<T> {
     const deadline = monotonicMs() + this.#waitMsMax
@@ -71,7 +69,7 @@ export class ConnectionPool<T extends Pooled> {
     }
   }
 
-  /** Connections that are in use are closed when they are given back. */
+  /** Closes the pool. Connections in use are closed when they are returned. */
   async close(): Promise<void> {
     this.#isClosed = true
     for (const wake of this.#waiting.splice(0)) wake()
@@ -103,7 +101,7 @@ export class ConnectionPool<T extends Pooled> {
   }
 }
 
-/** Ends a connection that nobody waits for. */
+/** Ends a connection without waiting for it. */
 function endQuietly(connection: Pooled): void {
   connection.close().catch(() => undefined)
 }

@@ -13,19 +13,19 @@ export type Cell = Bytes | number | boolean | string | null
 
 export type Row = readonly Cell[]
 
-/** A statement with a name is prepared once on each connection. */
+/** A named statement is prepared once per connection. */
 export type Statement = Readonly<{ text: string; name?: string }>
 
 /** A parameter: bytes, an array of bytes in its binary form, or a number. */
 export type Parameter = Bytes | number
 
-/** How long the connection that a dead process left behind keeps what its transaction saw, in milliseconds. */
+/** How long an idle transaction of a dead process may keep its snapshot, in milliseconds. */
 const IDLE_TRANSACTION_MS_MAX = 300_000
 
 /** How much longer than the server we wait for the end of a statement, in milliseconds. */
 const STATEMENT_GRACE_MS = 1_000
 
-/** The plans that fit every table of ours: one probe of the index for each key, whatever the statistics say. */
+/** Settings for the right plan on every table of ours: one index probe per key, whatever the statistics. */
 const PLANNER_SETTINGS = [
   'plan_cache_mode=force_generic_plan',
   'enable_seqscan=off',
@@ -35,7 +35,7 @@ const PLANNER_SETTINGS = [
   'jit=off',
 ]
 
-/** The PostgreSQL function that warns if a commit was not replicated although it should have been. */
+/** The PostgreSQL function that warns if a commit should have been replicated but was not. */
 const REPLICATION_WAIT = 'SyncRepWaitForLSN'
 
 const BOOL_OID = 16
@@ -48,14 +48,14 @@ function parserOf(oid: number): (text: string) => Cell {
   return INTEGER_OIDS.has(oid) ? Number : String
 }
 
-/** What is used of the package `pg`. */
+/** The used part of the package `pg`. */
 type Driver = Pick<typeof pg, 'Client' | 'Query'>
 
 const TYPES = { getTypeParser: parserOf } as pg.CustomTypesConfig
 
 /** The connection of a view or a commit. */
 export class PostgresConnection {
-  /** When it was opened, by the monotonic clock. */
+  /** When it was opened, in milliseconds of the monotonic clock. */
   readonly openedAt = monotonicMs()
   readonly #client: pg.Client
   readonly #Query: typeof pg.Query
@@ -107,12 +107,12 @@ export class PostgresConnection {
     return !this.#isBroken
   }
 
-  /** Whether PostgreSQL ended the wait for a standby: the last commit may be on the primary alone. */
+  /** Whether PostgreSQL gave up waiting for a standby: the last commit may exist only on the primary. */
   get isUnreplicated(): boolean {
     return this.#isUnreplicated
   }
 
-  /** Sends a statement, and resolves to its rows when it has ended. */
+  /** Sends a statement. Resolves with its rows. */
   async query(statement: Statement, parameters: readonly Parameter[] = []): Promise<Row[]> {
     const { text, name } = statement
     const isNamed = name !== undefined && this.#isPrepared
@@ -129,7 +129,7 @@ export class PostgresConnection {
 
   /**
    * Sends a `COPY … TO STDOUT`, and resolves when it has ended.
-   * @param onMessage - Takes what comes; the driver uses the memory of a message again. Its failure is that of the copy.
+   * @param onMessage - Receives each message; the driver reuses its memory. If it throws, the copy fails.
    */
   copy(text: string, onMessage: (message: Bytes) => void): Promise<void> {
     let isOpen = true
@@ -144,7 +144,7 @@ export class PostgresConnection {
     }
     const ended = new Promise<void>((resolve, reject) => {
       const callback = (failure?: Error | null): void => {
-        isOpen = false // After a timeout more may come.
+        isOpen = false // Messages may still arrive after a timeout.
         if (failure) reject(failure)
         else if (refused) reject(refused.failure)
         else resolve()
@@ -156,7 +156,7 @@ export class PostgresConnection {
     return this.#ended(ended)
   }
 
-  /** Destroys the connection if the failure of a statement leaves it in doubt. */
+  /** Destroys the connection if the failure of a statement leaves it in an unknown state. */
   async #ended<T>(result: Promise<T>): Promise<T> {
     try {
       return await result
@@ -166,7 +166,7 @@ export class PostgresConnection {
     }
   }
 
-  /** Ends the connection when the statements under way have ended. */
+  /** Ends the connection after its current statements. */
   async close(): Promise<void> {
     if (this.#isBroken) return
     await this.#client.end()
@@ -179,7 +179,7 @@ export class PostgresConnection {
   }
 }
 
-/** The package `pg` is an optional peer: it is loaded when it is needed. */
+/** Loads the package `pg`, an optional peer dependency. */
 async function loadDriver(): Promise<Driver> {
   try {
     return await import('pg')

@@ -1,23 +1,23 @@
-// What a failure of PostgreSQL, or of the connection to it, says about a statement.
+// Classifies failures of PostgreSQL and of connections to it.
 import { reasonOf } from '../../../src/base/shown-text.js'
 import type { StoreErrorCode, WriteOutcome } from '../../../src/base/store-error.js'
 import { isStoreError, StoreError } from '../../../src/base/store-error.js'
 
 /**
- * What a failure means for the statement that met it.
+ * The meaning of a failure for its statement.
  *
- * - `refused`: a condition of ours did not hold; nothing was written
- * - `conflict`: another transaction was in the way; nothing was written, and trying again may succeed
+ * - `refused`: one of our conditions did not hold; nothing was written
+ * - `conflict`: with another transaction; nothing was written, and a retry may succeed
  * - `fenced`: the session's row is gone; nothing was written, and never will be by this session
- * - `elsewhere`: this server does not take writes now; nothing was written, another connection may serve
+ * - `elsewhere`: this server accepts no writes now; nothing was written, and another connection may work
  * - `unknown`: the connection broke; the statement may have been executed
  * - `failed`: PostgreSQL refused the statement for good; nothing was written
  */
 export type FailureKind = 'refused' | 'conflict' | 'fenced' | 'elsewhere' | 'unknown' | 'failed'
 
-/** A statement of ours divides by zero if a condition does not hold. */
+/** Our statements divide by zero if a condition does not hold. */
 const REFUSED = '22012'
-/** A statement of ours reads a text as a number if the row of the session is not there. */
+/** Our statements read a text as a number if the session's row does not exist. */
 const FENCED = '22P02'
 
 /** serialization_failure, deadlock_detected, lock_not_available. */
@@ -29,14 +29,14 @@ const ELSEWHERE: ReadonlySet<string> = new Set(['57P03', '53300', '25006', '0800
 /** admin_shutdown, crash_shutdown, database_dropped, idle_session_timeout, statement_completion_unknown. */
 const UNKNOWN: ReadonlySet<string> = new Set(['57P01', '57P02', '57P04', '57P05', '25P03', '40003'])
 
-/** A five-character SQLSTATE, as PostgreSQL sends it; errors of sockets have other codes. */
+/** A five-character SQLSTATE from PostgreSQL; errors of sockets have other codes. */
 const SQLSTATE = /^[0-9A-Z]{5}$/
 
-/** The SQLSTATE of a failure; undefined if PostgreSQL did not send it. */
+/** The SQLSTATE of a failure; undefined: PostgreSQL did not send it. */
 export function sqlState(failure: unknown): string | undefined {
   if (typeof failure !== 'object' || failure === null || !('code' in failure)) return undefined
   const { code } = failure
-  // EPIPE is five characters, too.
+  // EPIPE has five characters too.
   const isSent = 'severity' in failure
   return isSent && typeof code === 'string' && SQLSTATE.test(code) ? code : undefined
 }
@@ -52,7 +52,7 @@ export function kindOfFailure(failure: unknown): FailureKind {
   return state.startsWith('08') ? 'unknown' : 'failed'
 }
 
-/** Whether another attempt would fail, too. */
+/** Whether a retry would fail too. */
 export function isFinal(failure: unknown): boolean {
   return kindOfFailure(failure) === 'failed'
 }
@@ -70,7 +70,7 @@ const CODES: ReadonlyMap<string | undefined, StoreErrorCode> = new Map([
   ['XX002', 'DATA_CORRUPT'],
 ])
 
-/** Maps a failure to a `StoreError`. A `StoreError` stays as it is. */
+/** Converts a failure to a `StoreError`. A `StoreError` does not change. */
 export function postgresError(
   failure: unknown,
   message: string,

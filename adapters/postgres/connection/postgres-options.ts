@@ -11,59 +11,59 @@ import {
 import { openSystemRandom } from '../../../src/base/random.js'
 import type { Random } from '../../../src/ports.js'
 
-/** A condition of the database that the operator should know of. */
+/** A condition of the database that the operator should know about. */
 export type PostgresWarning = Readonly<{
-  /** What may be lost, for programs: a commit by a failover, or by a power cut. */
+  /** The possible loss, for programs: of a commit in a failover, or in a power cut. */
   code: 'ROWSTASH_NO_SYNCHRONOUS_STANDBY' | 'ROWSTASH_ASYNCHRONOUS_COMMIT'
-  /** The same for people, with the setting that mends it. */
+  /** The same for people, with the setting to change. */
   message: string
 }>
 
-/** Options of `openPostgresKv`. All but `urls` have a default; unknown names are refused. */
+/** Options of `openPostgresKv`. All except `urls` have a default; unknown names are rejected. */
 export interface PostgresKvOptions {
   /**
-   * Where the database is: `postgres://user:password@host:port/database`. With several URLs, those of all servers that
-   * may be the primary, the one that takes writes is used; after a failover the next one. 1 to 16 URLs.
+   * The database: `postgres://user:password@host:port/database`. List the URLs of all servers that may be the primary:
+   * the one that accepts writes is used, and after a failover the next one. 1 to 16 URLs.
    */
   readonly urls: readonly string[]
   /**
-   * The schema of the tables; it is created if it does not exist. Lower-case letters, digits and `_`, at most 40
-   * characters, the first no digit. Default: `rowstash`.
+   * The schema of the tables; created if it does not exist. Lower-case letters, digits and `_`, at most 40 characters,
+   * the first no digit. Default: `rowstash`.
    */
   readonly schema?: string
-  /** The table of the records, whose name the other tables begin with. As `schema`. Default: `records`. */
+  /** The table of records; the names of the other tables begin with it. Rules as for `schema`. Default: `records`. */
   readonly table?: string
   /**
-   * Whether the URLs are those of PgBouncer in transaction mode: no prepared statements and no settings of sessions
-   * are used then, so `statementTimeoutMs` is kept on this side only. Default: false.
+   * Whether the URLs lead to PgBouncer in transaction mode: then neither prepared statements nor session settings are
+   * used, so only the client enforces `statementTimeoutMs`. Default: false.
    */
   readonly pgBouncer?: boolean
-  /** Connections for views, at most. Further reads wait. Default: 10. Range: 1 to 1,000. */
+  /** Most connections for views. Further reads wait. Default: 10. Range: 1 to 1,000. */
   readonly viewConnectionsMax?: number
-  /** Connections for commits and garbage collections, at most. Further ones wait. Default: 6. Range: 1 to 1,000. */
+  /** Most connections for commits and garbage collections. Further ones wait. Default: 6. Range: 1 to 1,000. */
   readonly commitConnectionsMax?: number
-  /** The longest attempt to connect to one URL, in milliseconds. Default: 2,000. Range: 10 to 60,000. */
+  /** Longest attempt to connect to one URL, in milliseconds. Default: 2,000. Range: 10 to 60,000. */
   readonly connectTimeoutMs?: number
-  /** The longest statement, in milliseconds. Default: 10,000. Range: 100 to 600,000. */
+  /** Longest statement, in milliseconds. Default: 10,000. Range: 100 to 600,000. */
   readonly statementTimeoutMs?: number
   /**
-   * How long an operation waits for a connection and tries again, in milliseconds; longer than a failover takes.
-   * After it, the operation fails with STORAGE_UNAVAILABLE. Default: 15,000. Range: 100 to 600,000.
+   * How long an operation waits for a connection and retries, in milliseconds; longer than a failover takes. After
+   * that, it fails with STORAGE_UNAVAILABLE. Default: 15,000. Range: 100 to 600,000.
    */
   readonly retryMsMax?: number
   /**
-   * Memory of the cache that gives the same object back while the bytes of a record are the same, in bytes; 0 caches
+   * Memory of the cache that returns the same object as long as the bytes of a record are the same, in bytes; 0 caches
    * nothing. Default: 8 MiB. Range: 0 to 1 GiB.
    */
   readonly recordCacheBytes?: number
   /**
-   * The version base of the store is raised to this at least. A restore sets it to the base of the backup plus
-   * 2^32. Default: 0. Range: 0 to 2^52.
+   * The least version base of the store. A restore sets it to the backup's base plus 2^32. Default: 0. Range: 0 to
+   * 2^52.
    */
   readonly versionBaseMin?: number
-  /** Receives warnings, each once. Default: they are warnings of the process. */
+  /** Receives warnings, each once. Default: process warnings. */
   readonly onWarning?: (warning: PostgresWarning) => void
-  /** Randomness of waits and of the IDs of connections for commits. Default: that of the system. */
+  /** Randomness of waits, and of the IDs of commit connections. Default: the system's. */
   readonly random?: Random
 }
 
@@ -98,7 +98,7 @@ const OTHER_OPTIONS: readonly string[] = [
 ] satisfies OtherOption[]
 
 const URLS_MAX = 16
-/** Waits of a conflict of two commits, which is over soon, up to those of a failover. */
+/** Waits from a conflict of two commits, which is short, up to a failover. */
 const PAUSES = { firstMs: 4, maxMs: 500 }
 const NAME_PATTERN = /^[a-z_][a-z0-9_]{0,39}$/
 
@@ -115,7 +115,7 @@ export type ResolvedPostgresOptions = Readonly<Record<NumberOption, number>> &
   }>
 
 /**
- * @param what - Whose options they are, for messages.
+ * @param what - The owner of the options, for messages.
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
 export function resolvePostgresOptions(

@@ -1,4 +1,4 @@
-// Finds the server that takes writes, among those of several URLs.
+// Finds the server that accepts writes among several URLs.
 import { createTell } from '../../../src/base/hooks.js'
 import { warn } from '../../../src/base/platform.js'
 import { isStoreError, StoreError } from '../../../src/base/store-error.js'
@@ -9,7 +9,7 @@ import { retryPostgres } from './retry.js'
 
 const VERSION_MIN = 140_000
 
-/** What decides whether a server is the primary, and what the operator should know of it. */
+/** Settings that show whether a server is the primary, or that the operator should know about. */
 const SETTINGS = {
   text: `select current_setting('server_version_num')::int,
     current_setting('transaction_read_only'),
@@ -20,14 +20,14 @@ const SETTINGS = {
 /** invalid_authorization, invalid_password, invalid_catalog_name, insufficient_privilege. */
 const PERMANENT: ReadonlySet<string | undefined> = new Set(['28000', '28P01', '3D000', '42501'])
 
-/** Settings of `synchronous_commit` that acknowledge a commit before it is on the disk of the primary and a standby. */
+/** Values of `synchronous_commit` that acknowledge a commit before it is on the disks of the primary and a standby. */
 const EARLY_COMMITS: readonly unknown[] = ['off', 'local', 'remote_write']
 
 export class PrimaryFinder {
   readonly #options: ResolvedPostgresOptions
   readonly #tell = createTell()
   readonly #warned = new Set<string>()
-  /** Where the primary was last. */
+  /** The index of the last primary. */
   #last = 0
 
   constructor(options: ResolvedPostgresOptions) {
@@ -35,8 +35,8 @@ export class PrimaryFinder {
   }
 
   /**
-   * Connects to the primary, and looks for it again until `retryMsMax` is over.
-   * @param begin - Makes the connection ready for use; if it fails, another one is opened.
+   * Connects to the primary, retrying for `retryMsMax`.
+   * @param begin - Prepares the connection; if it fails, another connection is opened.
    * @throws {StoreError} STORAGE_UNAVAILABLE, OPTION_NOT_ALLOWED, and what `begin` throws
    */
   async open<T>(begin: (connection: PostgresConnection) => Promise<T>): Promise<T> {
@@ -47,7 +47,7 @@ export class PrimaryFinder {
     }
   }
 
-  /** Runs `use` on a connection of its own to the primary. After a failure it may run again: see `open`. */
+  /** Runs `use` on a separate connection to the primary. After a failure it may run again: see `open`. */
   use<T>(use: (connection: PostgresConnection) => Promise<T>): Promise<T> {
     return this.open(async (connection) => {
       const result = await use(connection)
@@ -97,7 +97,7 @@ export class PrimaryFinder {
       this.#warnOnce({
         code: 'ROWSTASH_NO_SYNCHRONOUS_STANDBY',
         message:
-          'PostgreSQL has no synchronous standby: commits that were acknowledged are lost if the primary is. ' +
+          'PostgreSQL has no synchronous standby: acknowledged commits are lost with the primary.  ' +
           'Set synchronous_standby_names',
       })
     }

@@ -1,11 +1,11 @@
-// Attempts at what fails while another transaction, or a failover, is in the way.
+// Retries operations that fail during a conflict or a failover.
 import { retry as retryAny } from '../../../src/base/backoff.js'
 import { monotonicMs } from '../../../src/base/clock.js'
 import type { ResolvedPostgresOptions } from './postgres-options.js'
 
 /**
- * Makes attempts, with pauses between them, until one succeeds.
- * @param isFinal - Whether a failure would only come again.
+ * Makes attempts with pauses in between, until one succeeds.
+ * @param isFinal - Whether retrying a failure is pointless.
  * @param deadlineMs - The end of the last pause, by the monotonic clock. Default: `retryMsMax` from now.
  * @throws the failure of the last attempt
  */

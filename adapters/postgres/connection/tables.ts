@@ -1,4 +1,4 @@
-// The tables of a store, and how they are created. FORMAT.md section 12.
+// The tables of a store, and their creation. FORMAT.md section 12.
 //
 //     <table>            p: partition, k: key, v: sealed value         // src/kv/record-envelope
 //     <table>_sessions   id: 16 random bytes, n: number of its last commit that was written, or
@@ -6,8 +6,9 @@
 //     <table>_meta       name, value: format, mode, version_base
 //
 // Invariants:
-// - Everything of a key is bytea, so that order and equality are those of bytes, whatever the collation.
-// - A migration runs under an advisory lock and can be repeated: any number of processes may open a new store at once.
+// - All parts of a key are bytea, so that they are ordered and compared as bytes, whatever the collation.
+// - A migration runs under an advisory lock and is repeatable: any number of processes may open a new store
+//   concurrently.
 import { utf8 } from '../../../src/base/bytes.js'
 import { crc32 } from '../../../src/base/platform.js'
 import { StoreError } from '../../../src/base/store-error.js'
@@ -17,15 +18,15 @@ import type { ResolvedPostgresOptions } from './postgres-options.js'
 import { retryPostgres } from './retry.js'
 
 /**
- * Version of the tables: 2 says that heads may have times (`table-life` in FORMAT.md), 3 that segments may share objects
- * (`shared-objects`). An opening raises earlier ones to the newest.
+ * Version of the tables. 2: heads may have times (`table-life` in FORMAT.md); 3: segments may share objects
+ * (`shared-objects`). Opening a store raises an earlier version to the newest.
  */
 export const FILLED = 3
 const FILLED_FIRST = 1
-/** Stands for the version while a store is being filled: it is not complete, and cannot be opened. */
+/** The version while a store is being filled: it is incomplete, and cannot be opened. */
 export const FILLING = 0
 
-/** How commits are made: by statements with row locks. Another way would need another number. */
+/** The way commits are made: by statements with row locks. Another way would need another number. */
 const MODE = 1
 
 /** undefined_table and invalid_schema_name: the store is new. */
@@ -63,14 +64,14 @@ export function prepareTables(
 }
 
 type Creation<T> = Readonly<{
-  /** Reads what the tables say of themselves. */
+  /** Reads the properties recorded in the tables. */
   read(): Promise<T>
-  /** What creates the tables, and can be repeated. */
+  /** Repeatable statements that create the tables. */
   statements: readonly string[]
   options: Pick<ResolvedPostgresOptions, 'retryMsMax' | 'pauseMs'>
 }>
 
-/** Reads from tables, which are created first if there are none. Several processes may do so at once. */
+/** Reads from tables, and creates them first if there are none. Several processes may do so concurrently. */
 export async function readOrCreate<T>(
   connection: PostgresConnection,
   { read, statements, options }: Creation<T>,
@@ -91,12 +92,12 @@ export async function readOrCreate<T>(
   return retryPostgres(attempt, (failure) => !MET.has(sqlState(failure)), options)
 }
 
-/** Holds off other processes that create the same tables, until the transaction ends. */
+/** Locks out other processes that create the same tables, until the transaction ends. */
 export function creationLock(table: string): string {
   return `select pg_advisory_xact_lock(${LOCK_CLASS}, ${crc32(utf8(table)) | 0})`
 }
 
-/** A number that the tables of a store, or of objects, have a name for; undefined: there is none. */
+/** A named number in the tables of a store or of objects; undefined: there is none. */
 export async function readNumber(
   connection: PostgresConnection,
   { meta }: Pick<TableNames, 'meta'>,
@@ -142,7 +143,7 @@ function recordTablesSql(
     `create schema if not exists "${schema}"`,
     `create table if not exists ${records} (p bytea not null, k bytea not null, v bytea not null,
       primary key (p, k)) with (fillfactor = 85)`,
-    // Segments of rows are compressed already, and what is not compressed is read without that work.
+    // Segments are already compressed, and uncompressed values are faster to read.
     `alter table ${records} alter column v set storage external`,
     `create table if not exists ${sessions} (id bytea not null, n bigint not null, at timestamptz not null,
       primary key (id)) with (fillfactor = 50)`,

@@ -55,5 +55,5 @@ export class DialectBody {
 }
 
 function foreignParameter(name: string, formats: string): Error {
-  return invalidRequest('query', `${name} is of bodies of ${formats} only`)
+  return invalidRequest('query', `${name} is only for ${formats} bodies`)
 }

@@ -20,7 +20,7 @@ export function withRemedy(failure: unknown, { format }: ReceivedBody, query: Qu
   const isSaid = (name: string): boolean => query.has(`csv.${name}`)
   if (isSaid('columns')) return failure
   if (kind === 'boolean') {
-    const words = 'csv.booleans=yes&csv.booleans=no says the words for true and false'
+    const words = 'csv.booleans=yes&csv.booleans=no sets the words for true and false'
     return isSaid('booleans') ? failure : retold(failure, `${failure.message}; ${words}`)
   }
   const remedies = remediesOfField(kind, value).filter((remedy) => {

@@ -86,7 +86,10 @@ export function checkQueryDialect(said: Readonly<Record<string, unknown>>): Dial
 /** Refuses detection for a chunk, which is read without the rest of its file. @throws {Refusal} REQUEST_VALIDATION_ERROR */
 export function refuseDetection({ dialect }: QueryDialect = {}): void {
   if (dialect !== 'detect') return
-  const rule = 'a dialect is the same for all chunks of a file'
-  const remedy = 'say it with each of them, such as csv.delimiter=;'
-  throw invalidRequest('query', `csv.dialect=detect is not for a chunk, as ${rule}; ${remedy}`)
+  const rule = 'all chunks of a file have the same dialect'
+  const remedy = 'set it for each chunk, such as csv.delimiter=;'
+  throw invalidRequest(
+    'query',
+    `csv.dialect=detect cannot be used for a chunk, because ${rule}; ${remedy}`,
+  )
 }

@@ -111,7 +111,7 @@ export class Metrics {
       family('budget_bytes', 'gauge', 'Memory that requests in flight hold.', held),
       family('budget_bytes_max', 'gauge', 'Memory that requests in flight may hold.', most),
       family('budget_waiting', 'gauge', 'Requests that wait for memory.', waiting),
-      family('feeds_open', 'gauge', 'Feeds of changes that are open.', feeds),
+      family('feeds_open', 'gauge', 'Open feeds of changes.', feeds),
     ]
   }
 

@@ -60,13 +60,13 @@ const STORE_METRICS: readonly (readonly [
   [
     'garbage_collected_total',
     'counter',
-    'Things that garbage collections deleted.',
+    'Items that garbage collections deleted.',
     byKind(({ collected }) => collected),
   ],
   [
     'last_ended_timestamp_seconds',
     'gauge',
-    'When the last garbage collection, look for rows to compact or to recompress, or backup ended.',
+    'When the last garbage collection, search for rows to compact or recompress, or backup ended.',
     byKind(({ endedAt }) => inSeconds(endedAt)),
   ],
   [
@@ -96,7 +96,7 @@ const STORE_METRICS: readonly (readonly [
   [
     'segments_skipped_total',
     'counter',
-    'Segments that searches left unread, as no row in them can match.',
+    'Segments that searches skipped, because no row in them can match.',
     activityMetric(({ segmentsSkipped }) => segmentsSkipped),
   ],
 ]

@@ -97,10 +97,10 @@ export function foreignOption(
   format: SourceFormat,
 ): Readonly<{ name: string; problem: string }> | undefined {
   if (nested !== undefined && !isJson(format)) {
-    return { name: 'nested', problem: `is of json and ndjson only, not of ${format}` }
+    return { name: 'nested', problem: `is only for json and ndjson, not ${format}` }
   }
   if (at !== undefined && format !== 'json') {
-    return { name: 'at', problem: `is of json only, not of ${format}` }
+    return { name: 'at', problem: `is only for json, not ${format}` }
   }
   const name = isJson(format)
     ? DIALECT_NAMES.find((known) => known !== 'encoding' && dialect[known] !== undefined)

@@ -355,21 +355,13 @@ const REFUSED: readonly (readonly [query: string, body: SendOptions, message: Re
   ['csv.nulls=', CSV_BODY, /query: csv.nulls must be up to 32 texts/],
   ['csv.encoding=x-none', CSV_BODY, /query: csv.encoding must be a name such as/],
   ['csv.columns=x', CSV_BODY, /query: csv.columns must be JSON/],
-  ['csv.columns=%7B%22n%22:1%7D', CSV_BODY, /query: csv.columns must be what is said/],
+  ['csv.columns=%7B%22n%22:1%7D', CSV_BODY, /query: csv.columns must be options by column/],
   ['csv.dialect=guess', CSV_BODY, /query: csv.dialect must be plain or detect/],
   ['csv.quote=%09', { body: 'n\n1\n', type: TSV }, /query: csv.delimiter must not be the same/],
-  [
-    'csv.delimiter=;',
-    { body: [{ n: 1 }] },
-    /query: csv.delimiter is of bodies of CSV and TSV only/,
-  ],
-  [
-    'csv.dialect=plain',
-    { body: [{ n: 1 }] },
-    /query: csv.dialect is of bodies of CSV and TSV only/,
-  ],
-  ['json.at=data', CSV_BODY, /query: json.at is of bodies of JSON only/],
-  ['json.nested=flatten', CSV_BODY, /query: json.nested is of bodies of JSON only/],
+  ['csv.delimiter=;', { body: [{ n: 1 }] }, /query: csv.delimiter is only for CSV and TSV bodies/],
+  ['csv.dialect=plain', { body: [{ n: 1 }] }, /query: csv.dialect is only for CSV and TSV bodies/],
+  ['json.at=data', CSV_BODY, /query: json.at is only for JSON bodies/],
+  ['json.nested=flatten', CSV_BODY, /query: json.nested is only for JSON bodies/],
   ['json.nested=columns', { body: [{ n: 1 }] }, /query: json.nested must be flatten or text/],
   ['json.nested=text', { body: { rows: [{ n: 1 }] } }, /body: .*not a JSON array/],
   ['json.at=data', { body: { rows: [{ n: 1 }] } }, /body: .*no array of objects at data/],
@@ -409,7 +401,7 @@ const refusals: ContractCase[] = [
     name: 'a chunk of a stash has no detection: 400 that says what to do',
     async run(api) {
       const path = `/stashes/${uniqueName('s')}/0?csv.dialect=detect`
-      const message = /query: csv.dialect=detect is not for a chunk.*with each of them/
+      const message = /query: csv.dialect=detect cannot be used for a chunk.*for each chunk/
       await api.refused('PUT', path, CSV_BODY, { ...VALIDATION, message })
     },
   },
@@ -439,8 +431,8 @@ const refusals: ContractCase[] = [
       const path = '/tables/import?'
       for (const [query, fromUrl, message] of [
         ['csv.delimiter=;', SOURCE_URLS.json, /no delimiter, which is of csv and tsv only/],
-        ['json.at=data', SOURCE_URLS.csv, /no at, which is of json only/],
-        ['json.nested=text', SOURCE_URLS.csv, /no nested, which is of json and ndjson only/],
+        ['json.at=data', SOURCE_URLS.csv, /no at, which is only for json/],
+        ['json.nested=text', SOURCE_URLS.csv, /no nested, which is only for json and ndjson/],
         ['csv.dialect=detect', SOURCE_URLS.oddCharset, /charset "x-none"/],
         ['csv.delimeter=;', SOURCE_URLS.csv, /'csv.delimeter' is not a parameter/],
         ['csv.skipLines=2', SOURCE_URLS.typedGerman, /2 fields for 1 columns/],
@@ -483,7 +475,7 @@ const remedies: ContractCase[] = REMEDIES.map(([kind, field, queries]) => ({
     const message = await api.refused('POST', table.rows, options, invalidValue('x'))
     const [, told = ''] = message.split(`, not "${field}"`)
     if (kind === 'boolean') {
-      assert.equal(told, `; ${queries[0]} says the words for true and false`)
+      assert.equal(told, `; ${queries[0]} sets the words for true and false`)
       const read = 'csv.booleans=ja&csv.booleans=nein'
       return void (await api.ok('POST', `${table.rows}?${read}`, options))
     }

@@ -173,7 +173,7 @@ export const jobCases: readonly ContractCase[] = [
       )
       const failed = await ended(api, failing.jobID)
       const message =
-        'Invalid request body: 2 fields for 1 columns in row 2 (counted from 0), line 4; if fields are divided by another character, say it (over HTTP csv.delimiter=semicolon or csv.dialect=detect)'
+        'Invalid request body: 2 fields for 1 columns in row 2 (counted from 0), line 4; if another character separates the fields, state it (over HTTP csv.delimiter=semicolon or csv.dialect=detect)'
       assert.deepEqual(failed, { status: 'failed', error: { message } })
       assert.equal(await api.tableCount(displayName), 1)
     },

@@ -49,13 +49,13 @@ test.each(Object.entries(ASKS))('%s of a page is a failure in words', async (_, 
   const failure = await ask(url).catch((reason: unknown) => reason)
 
   expect(failure).toBeInstanceOf(ProgramFailure)
-  expect(failure).toMatchObject({ message: expect.stringContaining(`What answers at ${url}`) })
+  expect(failure).toMatchObject({ message: expect.stringContaining(`The server at ${url} `) })
 })
 
 test.each(['verify', 'keys', 'stats'])('%s of a text is a failure in words', async (name) => {
   const url = await listening((_request, response) => void response.end('{"data":[\n'))
 
-  await expect(ASKS[name]?.(url)).rejects.toThrow(`What answers at ${url}`)
+  await expect(ASKS[name]?.(url)).rejects.toThrow(`The server at ${url} `)
 })
 
 test.each(Object.entries(ASKS))('%s ends at an answer that is cut', async (_, ask) => {

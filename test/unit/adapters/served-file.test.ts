@@ -44,7 +44,7 @@ test('a note that cannot be written is one warning, and is written as soon as it
   await expect.poll(() => readServed(directory)).toEqual(SERVED)
   await takeBack()
 
-  expect(warnings).toEqual([expect.stringMatching(/^verify and backup do not reach this server /)])
+  expect(warnings).toEqual([expect.stringMatching(/^verify and backup cannot reach this server /)])
   expect(await readdir(directory)).toEqual([])
   expect(vi.getTimerCount()).toBe(0)
 })

@@ -109,7 +109,7 @@ describe('the target of an import', () => {
 
     const call = () => started.client.importRows(rowsOf(1), wrong({ name: 'New', ...options }))
     const message = expect.stringMatching(
-      /cannot be combined with `name` .*leave it out and give a `tableId`/,
+      /cannot be combined with `name` .*pass its `tableId` instead/,
     )
     expect(await refused(started, call)).toMatchObject({ ...REFUSED, message })
     expect(await started.client.tables()).toHaveLength(1)
@@ -453,11 +453,11 @@ describe('arguments', () => {
     [
       'bytes',
       new Uint8Array([1]),
-      /but a Uint8Array; rows as bytes or text are given as a Blob or a stream of bytes, with `format`/,
+      /but a Uint8Array; pass rows as bytes or text as a Blob or a stream of bytes, with `format`/,
     ],
-    ['a Buffer', Buffer.from('n\n1'), /but a Uint8Array; rows as bytes or text/],
+    ['a Buffer', Buffer.from('n\n1'), /but a Uint8Array; pass rows as bytes or text/],
     ['an array', [1], /but an array$/],
-    ['a text', 'n', /but a string; rows as bytes or text/],
+    ['a text', 'n', /but a string; pass rows as bytes or text/],
     ['null', null, /but null$/],
     ['a date', new Date(0), /but a Date$/],
   ])('a row is an object of cells, not %s', async (_, row, message) => {
@@ -480,8 +480,8 @@ describe('arguments', () => {
   })
 
   test.each([
-    ['a text', 'a\n1', /not a string; rows as bytes or text are given as a Blob/],
-    ['bytes', new Uint8Array([97, 10, 49]), /not a Uint8Array; rows as bytes or text/],
+    ['a text', 'a\n1', /not a string; pass rows as bytes or text as a Blob/],
+    ['bytes', new Uint8Array([97, 10, 49]), /not a Uint8Array; pass rows as bytes or text/],
     [
       'another object',
       { csv: 'a\n1' },

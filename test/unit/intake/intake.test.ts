@@ -220,7 +220,7 @@ describe('what is said', () => {
     [{ skipLines: -1 }, 'skipLines'],
     [{ thousands: ',', decimal: ',' }, 'must not be the same'],
     [{ encoding: 'utf-9' }, 'encoding'],
-    [{ separator: ';' }, 'is none of a dialect'],
+    [{ separator: ';' }, 'is not an option of a dialect'],
     [{ header: [] }, 'header'],
   ])('%j is refused', async (dialect, message) => {
     await expect(open('a\n', { dialect: dialect as never })).rejects.toThrow(message)
@@ -259,7 +259,7 @@ describe('a conversion', () => {
       const refused = read(source, { dialect: { decimal: ',' }, ...(kinds && { kinds }) })
 
       await expect(refused).rejects.toThrow(
-        /^column 'a' is read as numbers with decimal comma, and "1\.234"/,
+        /^column 'a' is read as numbers with decimal comma, but "1\.234"/,
       )
     },
   )

@@ -3,43 +3,48 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
-import { TEXT } from './browser/base/texts.js'
+import * as TEXT from './browser/base/texts.js'
 
 /** The files of the page as the browser gets them. */
 export type PageFiles = Readonly<Record<'html' | 'script' | 'style' | 'icon', string>>
 
-/** What this uses of esbuild, which only developers of the package have. */
+/** What this uses of rolldown and esbuild, which only developers of the package have. */
 type Bundler = Readonly<{
-  build(options: object): Promise<{
-    outputFiles: readonly Readonly<{ path: string; text: string }>[]
+  rolldown(options: object): Promise<{
+    generate(options: object): Promise<{ output: readonly Readonly<{ code: string }>[] }>
+    close(): Promise<void>
   }>
+}>
+type Minifier = Readonly<{
+  build(options: object): Promise<{ outputFiles: readonly Readonly<{ text: string }>[] }>
 }>
 
 /** @param root - The folder of the project. */
 export async function buildPage(root: string = process.cwd()): Promise<PageFiles> {
   const folder = join(root, 'adapters/page/browser')
-  const tool = 'esbuild' // No literal of the import: a bundler of a program must not follow it.
-  const { build } = (await import(/* @vite-ignore */ tool)) as Bundler
-  const { outputFiles } = await build({
-    entryPoints: { app: join(folder, 'main.ts'), style: join(folder, 'page.css') },
-    outdir: '/',
-    bundle: true,
-    minify: true,
-    write: false,
-    format: 'esm',
-    target: ['es2022'],
-    platform: 'browser',
-    conditions: ['browser'],
-    logLevel: 'error',
-    legalComments: 'none',
-  })
-  const textOf = (name: string): string =>
-    outputFiles.find(({ path }) => path.endsWith(name))?.text ?? ''
+  const script = await bundleScript(join(folder, 'main.ts'))
+  const style = await bundleStyle(join(folder, 'page.css'))
   const html = await readFile(join(folder, 'page.html'), 'utf8')
-  return {
-    html: html.replace('NEEDS_SCRIPT', TEXT.needsScript),
-    icon: await readFile(join(folder, 'icon.svg'), 'utf8'),
-    script: textOf('app.js'),
-    style: textOf('style.css'),
+  const icon = await readFile(join(folder, 'icon.svg'), 'utf8')
+  return { html: html.replace('NEEDS_SCRIPT', TEXT.needsScript), icon, script, style }
+}
+
+async function bundleScript(input: string): Promise<string> {
+  const tool = 'rolldown' // No literal of the import: a bundler of a program must not follow it.
+  const { rolldown } = (await import(/* @vite-ignore */ tool)) as Bundler
+  const bundle = await rolldown({ input, platform: 'browser' })
+  try {
+    const { output } = await bundle.generate({ format: 'esm', minify: true, comments: false })
+    return output[0]?.code ?? ''
+  } finally {
+    await bundle.close()
   }
+}
+
+async function bundleStyle(input: string): Promise<string> {
+  const tool = 'esbuild' // As above.
+  const { build } = (await import(/* @vite-ignore */ tool)) as Minifier
+  const given = { entryPoints: [input], bundle: true, minify: true, write: false }
+  const { outputFiles } = await build({ ...given, logLevel: 'error', legalComments: 'none' })
+  return outputFiles[0]?.text ?? ''
 }

@@ -55,6 +55,8 @@ export type IntakeOptions = Readonly<{
   at?: string | undefined
   /** What happens to objects in JSON rows. Default: they are passed on, and the reader of rows rejects them. */
   nested?: Nested | undefined
+  /** The names of columns that are left out. Default: none. */
+  omits?: readonly string[] | undefined
   /** The known kinds of columns; requested at most once, and only if necessary. Default: none. */
   kindsOf?: (() => Promise<ColumnKinds | undefined>) | undefined
 }>
@@ -181,8 +183,9 @@ function openJsonRuns(
   options: IntakeOptions,
 ): Opened {
   const { format, bytes, shift, advice } = openJson(text, options)
-  const { nested: how } = options
-  const nested = how && new NestedRows(how, (offset) => lines.lineAt(offset))
+  const { nested: how, omits = [] } = options
+  const isRewritten = how !== undefined || omits.length > 0
+  const nested = isRewritten && new NestedRows(how, (offset) => lines.lineAt(offset), omits)
   async function* runs(): AsyncGenerator<IntakeRun> {
     const { limits, allowEmpty } = options
     for await (const run of cutRecords(bytes, format, limits, { allowEmpty })) {
@@ -190,11 +193,11 @@ function openJsonRuns(
       const offsets = moved.map((offset) => offset + shift(offset))
       lines.forget(offsets[0] ?? 0)
       const placed = { ...run, format, offsets }
-      yield nested?.rewrite(placed) ?? placed
+      yield nested ? nested.rewrite(placed) : placed
     }
   }
   const { encoding } = text
-  const adviceNow = () => [...ofText, ...advice, ...(nested?.advice ?? [])]
+  const adviceNow = () => [...ofText, ...advice, ...(nested ? nested.advice : [])]
   return { runs: runs(), report: () => ({ format, encoding, advice: adviceNow() }) }
 }
 

@@ -41,7 +41,9 @@ const ROW_COMMA = utf8(',')
 class NoJson extends Error {}
 
 export class NestedRows {
-  readonly #how: Nested
+  /** undefined: objects stay as they are. */
+  readonly #how: Nested | undefined
+  readonly #omits: ReadonlySet<string>
   readonly #lineAt: (offset: number) => number
   /** The member of each column, by column name. */
   readonly #members = new Map<string, string>()
@@ -53,10 +55,20 @@ export class NestedRows {
   #offset = 0
   /** The columns of the current row. */
   #seen = new Set<string>()
+  /** Columns of the row that were left out. */
+  #omitted = 0
 
-  /** @param lineAt - Returns the line of an offset. */
-  constructor(how: Nested, lineAt: (offset: number) => number) {
+  /**
+   * @param lineAt - Returns the line of an offset.
+   * @param omits - The names of columns that are left out.
+   */
+  constructor(
+    how: Nested | undefined,
+    lineAt: (offset: number) => number,
+    omits: readonly string[] = [],
+  ) {
     this.#how = how
+    this.#omits = new Set(omits)
     this.#lineAt = lineAt
   }
 
@@ -87,12 +99,14 @@ export class NestedRows {
   #rowOf(bytes: Uint8Array): Uint8Array {
     const before = this.#count
     this.#seen = new Set()
+    this.#omitted = 0
     try {
       const members: string[] = []
       const json = new JsonText(decodedRow(bytes))
       this.#addMembers(json, [], members)
       if (json.next !== '') return bytes
-      const isChanged = this.#count > before || members.length < this.#seen.size
+      const isChanged =
+        this.#count > before || this.#omitted > 0 || members.length < this.#seen.size
       return isChanged ? utf8(`{${members.join(',')}}`) : bytes
     } catch (failure) {
       if (failure instanceof NoJson) return bytes
@@ -117,17 +131,22 @@ export class NestedRows {
         continue
       }
       const { text, isNested } = json.value()
+      if (this.#omits.has(column)) {
+        this.#omitted++
+        continue
+      }
       // The members of the object are columns, so it has no column itself.
       if (text === 'null' && this.#objects.has(column)) continue
-      if (isNested) this.#note(column)
-      members.push(key + (isNested ? JSON.stringify(text) : text))
+      const isText = isNested && this.#how !== undefined
+      if (isText) this.#note(column)
+      members.push(key + (isText ? JSON.stringify(text) : text))
     }
   }
 
   /** The name of the column of a member. */
   #columnOf(path: readonly string[]): string {
     const column = path.join('.')
-    if (this.#how === 'text') return column
+    if (this.#how !== 'flatten') return column
     const member = JSON.stringify(path)
     const known = this.#members.get(column)
     if ((known ?? member) !== member || (path.length > 1 && this.#seen.has(column))) {

@@ -51,6 +51,8 @@ export type Plan = Readonly<{
   columns: readonly string[]
   /** The indexes of fields whose columns are left out. */
   dropped: ReadonlySet<number>
+  /** Those of them that the caller leaves out, whatever values they have. */
+  omitted: ReadonlySet<number>
   /** Number of leading fields left out together with their values. */
   rejectColumns: number
   fieldCount: number
@@ -72,6 +74,8 @@ export type PlanOptions = SampleOptions &
     kindsOf: () => Promise<ColumnKinds | undefined>
     /** Rejects a header without a column that an option names. Default: no check is needed. */
     checkHeader?: ((columns: readonly string[]) => void) | undefined
+    /** The names of columns that are left out. Default: none. */
+    omits?: readonly string[] | undefined
   }>
 
 export async function planIntake(sample: Sample, options: PlanOptions): Promise<Plan> {
@@ -83,8 +87,10 @@ export async function planIntake(sample: Sample, options: PlanOptions): Promise<
   const rest = { ...begun.sample, bytes: begun.sample.bytes.subarray(preamble.bytes) }
   const seen = await readSample(sampleRecords(rest, marks, dialect.comment), options)
   const lines = begun.lines + preamble.lines
-  const header = planHeader(seen, options, lines)
-  checkHeader?.(header.columns)
+  const found = planHeader(seen, options, lines)
+  checkHeader?.(found.columns)
+  const omitted = found.columns.flatMap((name, i) => (options.omits?.includes(name) ? [i] : []))
+  const header = omitted.length === 0 ? found : omitColumns(found, omitted)
   const nulls = new Set(dialect.nulls ?? (seen.hasDatabaseNulls ? [NULL_OF_DATABASES] : []))
   const { conversions, unread } = await chooseConversions(header.columns, seen.values, options)
   const extraFields = dialect.extraFields ?? (detects ? seen.extraFields : 'refuse')
@@ -107,6 +113,7 @@ export async function planIntake(sample: Sample, options: PlanOptions): Promise<
     names: header.names,
     columns: header.columns,
     dropped: header.dropped,
+    omitted: new Set(omitted),
     rejectColumns: header.rejectColumns,
     fieldCount: header.fieldCount,
     nulls,
@@ -170,6 +177,11 @@ function planHeader(seen: SeenRecords, { dialect, detects }: PlanOptions, line: 
   }
   for (let i = 0; i < rejectColumns; i++) dropped.add(i)
   return { ...of, names, columns: names, dropped, advice: [...data, ...advice] }
+}
+
+function omitColumns(header: Header, omitted: readonly number[]): Header {
+  const names = header.names ?? header.columns
+  return { ...header, names, dropped: new Set([...header.dropped, ...omitted]) }
 }
 
 function fieldColumnName(field: number): string {

@@ -177,7 +177,7 @@ export class RowRewriter {
   }
 
   #checkDropped({ text }: Field, i: number, offset: number): void {
-    if (text === '' || i < this.#plan.rejectColumns) return
+    if (text === '' || i < this.#plan.rejectColumns || this.#plan.omitted.has(i)) return
     const place = { offset, line: this.#lines.lineAt(offset) }
     const name = `column${i + 1}`
     throw new SourceFault(`the column without a name has a value; name it, such as ${name}`, place)

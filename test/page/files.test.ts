@@ -5,7 +5,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { shownText } from '../../adapters/page/browser/base/dom.js'
-import { TEXT } from '../../adapters/page/browser/base/texts.js'
+import * as TEXT from '../../adapters/page/browser/base/texts.js'
 import type { IntakeReport } from '../../src/client/client.js'
 import { CSV_FILES } from '../intake/csv-files.js'
 import type { FileCase } from '../intake/file-case.js'

@@ -175,6 +175,43 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     expect(await page.locator('.place').innerText()).toContain('of 60,000')
   })
 
+  test('columns are left out of an import, by mouse and by keyboard', async () => {
+    const page = await openImport()
+    const text =
+      'id;mail;day;note\n1;ada@example.com;2024-05-01;a\n2;bob@example.com;2024-05-02;b\n'
+    const file = { name: 'some.csv', mimeType: 'text/csv', buffer: Buffer.from(text) }
+    await page.locator('#file').setInputFiles(file)
+    await page.getByRole('columnheader', { name: 'mail (string)' }).waitFor()
+    const box = (name: string) => page.getByRole('checkbox', { name: `Import the column ${name}` })
+    await box('note').uncheck()
+    await page.getByText('Left out:').waitFor()
+    await expect.poll(() => page.getByRole('columnheader').count()).toBe(3)
+    expect(await faults(page)).toEqual([])
+    await picture(page, 'left-out')
+    await box('id').focus()
+    await page.keyboard.press('Space')
+    await expect.poll(() => page.getByRole('columnheader').count()).toBe(2)
+    expect(await box('id').isChecked()).toBe(false)
+    expect(await box('id').evaluate((shown) => shown === document.activeElement)).toBe(true)
+    await page.keyboard.press('Space')
+    await expect.poll(() => page.getByRole('columnheader').count()).toBe(3)
+    // A day and an address stand in one line, also on a phone.
+    await page.setViewportSize({ width: 390, height: 844 })
+    const cell = page.getByRole('cell', { name: 'ada@example.com' })
+    expect((await cell.boundingBox())?.height).toBeLessThan(45)
+    await page.setViewportSize({ width: 1100, height: 680 })
+    await begin(page)
+    expect(await shownCells(page, 6)).toEqual([
+      '1',
+      'ada@example.com',
+      '2024-05-01',
+      '2',
+      'bob@example.com',
+      '2024-05-02',
+    ])
+    expect(await page.getByRole('columnheader').count()).toBe(4) // The row numbers are one.
+  })
+
   test('a file of gzip is merged into a table by its key', async () => {
     const page = await openImport()
     await choose(page, 'orders.ndjson.gz')

@@ -188,6 +188,15 @@ describe.skipIf(!HAS_BROWSER)('the order of rows in Chromium', () => {
     await head(page, 'total').click()
     const adas = DOWN.filter((index) => index % 5 === 0)
     await expect.poll(first(page, TOTAL)).toEqual(adas.slice(0, 3).map((at) => `${TOTALS[at]}`))
+    // A number is also looked for as a value, and accents are not needed.
+    await search.fill('79.190')
+    await expect.poll(() => column(page, ID)).toEqual(['1'])
+    await search.fill('sao p')
+    await expect
+      .poll(() => column(page, 5).then((cities) => new Set(cities)))
+      .toEqual(new Set(['São Paulo']))
+    await search.fill('ada')
+    await expect.poll(first(page, TOTAL)).toEqual(adas.slice(0, 3).map((at) => `${TOTALS[at]}`))
     await page.reload()
     await expect.poll(first(page, TOTAL)).toEqual(adas.slice(0, 3).map((at) => `${TOTALS[at]}`))
     expect(await search.inputValue()).toBe('ada')

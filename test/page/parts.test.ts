@@ -12,7 +12,7 @@ import {
 import { parseMetrics, quantile, total } from '../../adapters/page/browser/base/prometheus.js'
 import { fileName, linesToArray } from '../../adapters/page/browser/base/saved-file.js'
 import { textOfCells } from '../../adapters/page/browser/grid/cell-block.js'
-import { makeWhere } from '../../adapters/page/browser/grid/filter-where.js'
+import { makeWhere, searchQuery } from '../../adapters/page/browser/grid/filter-where.js'
 import { FoundRows, PositionRows } from '../../adapters/page/browser/grid/row-sources.js'
 import { ScrollMap } from '../../adapters/page/browser/grid/scroll-map.js'
 import { nextSort } from '../../adapters/page/browser/grid/sort-order.js'
@@ -434,13 +434,35 @@ test('a condition has values of the type of its column', () => {
     $and: [
       { n: { in: [1, '12345678901234567890'] } },
       { $$b: { eq: true } },
-      { s: { eq: 'true', ignoreCase: true } },
+      { s: { eq: 'true', ignoreCase: true, ignoreAccents: true } },
       { s: { contains: 'a' } },
       { s: { isEmpty: true } },
       { n: { isEmpty: false } },
     ],
   })
   expect(makeWhere([], columns)).toBeUndefined()
+})
+
+test('a search for a number finds equal values of numbers, and texts that contain it', () => {
+  const columns = [
+    { id: '$n', type: { kind: 'number' } },
+    { id: 's', type: { kind: 'string' } },
+    { id: 'd', type: { kind: 'date' } },
+  ]
+  const all = { s: { isEmpty: true } }
+  const contains = { contains: ' 12.50', ignoreCase: true, ignoreAccents: true }
+  expect(searchQuery(' 12.50', all, columns)).toEqual({
+    where: { $and: [all, { $or: [{ $$n: { eq: '12.50' } }, { s: contains }] }] },
+  })
+  for (const text of ['a', '1e', '.5', '-'])
+    expect(searchQuery(text, all, columns)).toEqual({
+      where: all,
+      search: text,
+      searchIgnoreAccents: true,
+    })
+  expect(searchQuery('', undefined, columns)).toEqual({ where: undefined })
+  const many = Array.from({ length: 2_000 }, (_, at) => ({ id: `${at}`, type: { kind: 'number' } }))
+  expect(searchQuery('1', undefined, many).search).toBe('1') // More tests than a condition may have.
 })
 
 test('metrics are read, and a histogram tells between two readings', () => {

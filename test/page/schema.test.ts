@@ -197,7 +197,9 @@ describe.skipIf(!HAS_BROWSER)('the columns of a table', () => {
     const { page, table } = await shown('Refused')
     await page.getByLabel('Name of the column note').fill('Remark')
     await page.getByRole('rowheader', { name: '2', exact: true }).click()
-    await pane(page).getByText('row 1').waitFor()
+    await expect
+      .poll(() => pane(page).getByRole('textbox', { name: 'name' }).inputValue())
+      .toBe('row 1')
     await page.getByRole('button', { name: 'Schema' }).click()
     expect(await page.getByLabel('Name of the column note').inputValue()).toBe('Remark')
     const release = await hold(page, /\/tables\/[^/]+$/, (method) => method === 'PATCH', 403)

@@ -34,7 +34,7 @@ test('a server builds the page once, and again after it could not be built', asy
     process.chdir(tmpdir()) // Where there is nothing to build it from.
     await use().finally(() => process.chdir(ROOT))
   }
-  await elsewhere(() => expect(script()).rejects.toThrow('Could not resolve'))
+  await elsewhere(() => expect(script()).rejects.toThrow('Cannot resolve entry module'))
   const { status, body } = await script()
   expect([status, typeof body]).toEqual([200, 'string'])
   await elsewhere(async () => expect((await script()).body).toBe(body))

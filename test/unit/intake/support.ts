@@ -15,6 +15,7 @@ type How = Readonly<{
   detects?: boolean
   at?: string
   nested?: 'flatten' | 'text'
+  omits?: readonly string[]
   kinds?: Readonly<Record<string, string>>
   /** Default: true. */
   areFixed?: boolean
@@ -30,7 +31,7 @@ async function* piecesOf(bytes: Uint8Array, size: number): AsyncGenerator<Uint8A
 /** Opens a source. Default: missing options are detected. */
 export async function open(source: string | Uint8Array, how: How = {}) {
   const { format = 'csv', detects = true, kinds, size = Number.MAX_SAFE_INTEGER, ...said } = how
-  const { rowsMax = 1_000, dialect, at, nested } = said
+  const { rowsMax = 1_000, dialect, at, nested, omits } = said
   const bytes = typeof source === 'string' ? new TextEncoder().encode(source) : source
   const limits = { rowsMax, bytesMax: 1 << 20, rowBytesMax: 1 << 24 }
   const known = kinds && { kinds: new Map(Object.entries(kinds)), areFixed: how.areFixed ?? true }
@@ -41,6 +42,7 @@ export async function open(source: string | Uint8Array, how: How = {}) {
     detects,
     at,
     nested,
+    omits,
     limits,
     kindsOf,
   })

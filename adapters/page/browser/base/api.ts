@@ -37,11 +37,18 @@ export type RowsRequest = Readonly<{
   where?: object | undefined
   /** A text that a column of text contains, without case. */
   search?: string | undefined
+  searchIgnoreAccents?: true | undefined
   sort?: readonly Readonly<{ column: string; descending: boolean; ignoreCase?: true }>[] | undefined
   columns?: readonly string[] | undefined
   /** Whether all rows that match are counted. */
   total?: boolean
 }>
+
+/** Which rows, in which order, with which columns. */
+export type RowsQuery = Pick<
+  RowsRequest,
+  'where' | 'search' | 'searchIgnoreAccents' | 'sort' | 'columns'
+>
 
 export type RowsPage = Readonly<{
   rows: readonly Row[]

@@ -1,6 +1,6 @@
 // The clipboard of the browser, which pages that did not come by HTTPS or from this machine may only use the old way.
 import { el } from './dom.js'
-import { TEXT } from './texts.js'
+import * as TEXT from './texts.js'
 
 /** @returns what to tell the person */
 export async function copyToClipboard(text: string): Promise<string> {

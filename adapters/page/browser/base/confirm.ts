@@ -1,6 +1,6 @@
 // Asks before something is gone for good.
 import { button, el } from './dom.js'
-import { TEXT } from './texts.js'
+import * as TEXT from './texts.js'
 
 export function confirmDeletion(label: string, question: string, onYes: () => void): void {
   const dialog = el('dialog', { 'aria-label': label })

@@ -3,7 +3,7 @@ import { messageOf } from '../../../../src/base/shown-text.js'
 import { ClientError } from '../../../../src/client/client-error.js'
 import { isRefused } from './api.js'
 import { shownCount } from './show.js'
-import { TEXT } from './texts.js'
+import * as TEXT from './texts.js'
 
 /** A row of an input, as a server counts it. */
 const PLACE = /\brow (\d{1,15}) \(counted from 0\)(?: of the input)?/g

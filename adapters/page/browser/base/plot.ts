@@ -1,6 +1,6 @@
 // A small plot of a number over the last minutes.
 import { el, setText } from './dom.js'
-import { TEXT } from './texts.js'
+import * as TEXT from './texts.js'
 
 const SVG = 'http://www.w3.org/2000/svg'
 const WIDTH = 240

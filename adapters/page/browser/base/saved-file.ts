@@ -1,6 +1,6 @@
 // Puts a stream into a file of a person's machine.
 import { el } from './dom.js'
-import { TEXT } from './texts.js'
+import * as TEXT from './texts.js'
 
 /** What a browser that writes no files holds of one, in bytes: it has all of it before it is saved. */
 const HELD_BYTES_MAX = 1_000_000_000

@@ -1,5 +1,5 @@
 // Numbers, sizes and times as people read them.
-import { TEXT } from './texts.js'
+import * as TEXT from './texts.js'
 
 const { numbers: LANGUAGE, times: LANGUAGE_OF_TIMES } = TEXT.languages
 const NUMBERS = new Intl.NumberFormat(LANGUAGE)

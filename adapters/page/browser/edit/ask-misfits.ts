@@ -1,6 +1,6 @@
 // Asks what becomes of a paste with values that do not fit.
 import { button, el } from '../base/dom.js'
-import { EDIT } from '../base/edit-texts.js'
+import * as EDIT from '../base/edit-texts.js'
 
 /** Those that are listed. */
 const SHOWN_MAX = 20

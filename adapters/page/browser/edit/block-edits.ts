@@ -1,8 +1,8 @@
 // Changes of all cells or rows of the block that is chosen in a grid: each in one commit.
 import type { Row } from '../base/api.js'
-import { EDIT } from '../base/edit-texts.js'
+import * as EDIT from '../base/edit-texts.js'
 import { shownCount } from '../base/show.js'
-import { TEXT } from '../base/texts.js'
+import * as TEXT from '../base/texts.js'
 import type { Block } from '../grid/cell-block.js'
 import type { GridColumn } from '../grid/grid-columns.js'
 import { askMisfits } from './ask-misfits.js'

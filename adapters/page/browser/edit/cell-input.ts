@@ -1,7 +1,7 @@
 // The input of a cell, of the kind of its column.
 import type { ColumnType } from '../base/api.js'
 import { el } from '../base/dom.js'
-import { EDIT } from '../base/edit-texts.js'
+import * as EDIT from '../base/edit-texts.js'
 import { isUriKind } from '../grid/cells.js'
 import { textOfCell } from './cell-text.js'
 

@@ -1,7 +1,7 @@
 // A cell as a text that a person types, and back. Numbers keep their digits: they never become numbers of JavaScript.
 import { isDate, isDateTime, isDuration, isTime } from '../../../../src/schema/time-rules.js'
 import type { ColumnType } from '../base/api.js'
-import { EDIT } from '../base/edit-texts.js'
+import * as EDIT from '../base/edit-texts.js'
 import { jsonText, parseJson, plainText } from '../base/json-text.js'
 
 /** What a text means: the JSON of the value; `null` is an empty cell. */

@@ -1,7 +1,7 @@
 // Changes of the rows that a grid shows: by keys, by a mouse, and by buttons.
-import type { Row } from '../base/api.js'
+import type { Row, VersionedRow } from '../base/api.js'
 import { button, el, setDisabled, setText, start } from '../base/dom.js'
-import { EDIT } from '../base/edit-texts.js'
+import * as EDIT from '../base/edit-texts.js'
 import { shownCount } from '../base/show.js'
 import { isUriKind } from '../grid/cells.js'
 import type { Grid } from '../grid/grid.js'
@@ -14,6 +14,7 @@ import type { EditedTable, Shown } from './edited-table.js'
 import { uploadFile } from './file-upload.js'
 import { ProblemList } from './problem-list.js'
 import { type CellChange, type EditProblem, RowEdits } from './row-edits.js'
+import { RowForm } from './row-form.js'
 
 const STEPS: Readonly<Record<Leaving, Place>> = {
   down: { row: 1, column: 0 },
@@ -38,6 +39,7 @@ export class GridEditor {
   readonly #positions = new Map<string, number>()
   #shown: Shown | undefined
   #open: Readonly<{ editor: CellEditor; at: Place }> | undefined
+  #form: RowForm | undefined
   #hasSaved = false
 
   constructor(table: EditedTable) {
@@ -70,9 +72,26 @@ export class GridEditor {
     return this.#edits.isBusy
   }
 
-  /** Whether the input over a cell is open. */
+  /** Whether the input over a cell is open, or something is typed beside the grid. */
   get isEditing(): boolean {
-    return this.#open !== undefined
+    return this.#open !== undefined || this.#form?.isTouched === true
+  }
+
+  /** The inputs of a row as it was read. @param position - Its place in the grid, if it is known. */
+  formOf(found: VersionedRow, position: number | undefined): RowForm {
+    const { row, version } = found
+    const { info } = this.#table
+    if (position !== undefined) this.#positions.set(row.$rowID, position)
+    const change = (column: string, after: string): void => {
+      this.#edits.see(found, info().version)
+      this.#edits.change([{ row, column, after, isWhole: true }], version)
+    }
+    this.#form = new RowForm(row.$rowID, info().schema.columns, {
+      cellOf: (column) => this.#edits.cellOf(found, column),
+      onSave: change,
+      onFile: (column, file) => this.#store(file, (url) => change(column, url)),
+    })
+    return this.#form
   }
 
   /** A source whose rows have the changes that were made here. */
@@ -157,6 +176,7 @@ export class GridEditor {
     setDisabled(!canUndo, this.#undo)
     setDisabled(!canRedo, this.#redo)
     this.#list?.refresh()
+    this.#form?.refresh()
     this.#shown?.grid.draw()
   }
 
@@ -269,12 +289,16 @@ export class GridEditor {
     const cell = this.#cellAt(at)
     if (cell === undefined) return
     const { version } = this.#table.info()
-    this.#table.say(EDIT.uploading(file.name))
     this.#positions.set(cell.row.$rowID, at.row)
-    const stored = uploadFile(this.#table.api, file).then((url) => {
-      const after = JSON.stringify(url)
+    this.#store(file, (after) => {
       this.#edits.change([{ row: cell.row, column: cell.column.id, after }], version)
     })
+  }
+
+  /** @param take - Is given the URL of the stored file, as JSON. */
+  #store(file: File, take: (url: string) => void): void {
+    this.#table.say(EDIT.uploading(file.name))
+    const stored = uploadFile(this.#table.api, file).then((url) => take(JSON.stringify(url)))
     start(stored, this.#table.fail)
   }
 }

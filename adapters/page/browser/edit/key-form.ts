@@ -2,7 +2,7 @@
 import type { Api, TableInfo } from '../base/api.js'
 import { button, el, setDisabled, setText, start } from '../base/dom.js'
 import { wordsOf } from '../base/failure-words.js'
-import { SCHEMA } from '../base/schema-texts.js'
+import * as SCHEMA from '../base/schema-texts.js'
 
 export type SchemaTable = Readonly<{
   api: Api

@@ -1,6 +1,6 @@
 // The changes that were not saved, each with the ways to go on.
 import { button, el, fill } from '../base/dom.js'
-import { EDIT } from '../base/edit-texts.js'
+import * as EDIT from '../base/edit-texts.js'
 import { parseJson } from '../base/json-text.js'
 import { shortText } from '../grid/cells.js'
 import type { EditProblem, RowEdits } from './row-edits.js'

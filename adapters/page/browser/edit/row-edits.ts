@@ -7,7 +7,7 @@
 import { ClientError } from '../../../../src/client/client-error.js'
 import type { Api, Row, VersionedRow } from '../base/api.js'
 import { start } from '../base/dom.js'
-import { EDIT } from '../base/edit-texts.js'
+import * as EDIT from '../base/edit-texts.js'
 import { wordsOf } from '../base/failure-words.js'
 import { jsonText, parseJson } from '../base/json-text.js'
 import { tokenOf } from './cell-text.js'
@@ -18,7 +18,13 @@ type Noted = Readonly<{ undo: () => Promise<void> }>
 
 export type CellState = 'pending' | 'saved' | 'conflict' | 'failed'
 
-export type NewCell = Readonly<{ row: Row; column: string; after: string }>
+export type NewCell = Readonly<{
+  row: Row
+  column: string
+  after: string
+  /** The row has the cells of all columns, as it was read. Default: it is one of the grid. */
+  isWhole?: boolean
+}>
 
 export type CellChange = Readonly<{
   rowId: string
@@ -121,17 +127,46 @@ export class RowEdits {
     return this.#overlays.get(rowId)?.cells.get(column)?.state
   }
 
-  /** Makes changes of rows of the grid, in one commit. @param version - Of the rows of the grid. */
+  /** A cell of a row that was read by itself, as JSON, with what was changed of it. */
+  cellOf(
+    { row, version }: VersionedRow,
+    column: string,
+  ): Readonly<{ token: string; state: CellState | undefined }> {
+    const { whole = row, cells, version: known = 0 } = this.#overlays.get(row.$rowID) ?? {}
+    const cell = cells?.get(column)
+    const isLater = version > known
+    if (cell !== undefined && !(isLater && cell.state === 'saved')) return cell
+    return { token: tokenOf((isLater ? row : whole)[column]), state: undefined }
+  }
+
+  /** A row that was read by itself is changed: from now on it is shown as of then. @param version - Of the grid. */
+  see({ row, version: found }: VersionedRow, version: number): void {
+    const overlay = this.#overlays.get(row.$rowID)
+    if (found > (overlay?.version ?? version)) this.#takeRow(row, found)
+  }
+
+  /** Takes a row as it is now. What was saved of it is in it. */
+  #takeRow(row: Row, version: number): Overlay {
+    const overlay = this.#overlayOf(row.$rowID, version)
+    overlay.whole = row
+    overlay.version = version
+    overlay.shown = undefined
+    for (const [column, { state }] of overlay.cells)
+      if (state === 'saved') overlay.cells.delete(column)
+    return overlay
+  }
+
+  /** Makes changes of rows, in one commit. @param version - At which the rows were seen. */
   change(cells: readonly NewCell[], version: number): void {
     this.#lists.redo.length = 0 // What is made anew ends what could be done again.
     this.apply(cells.map((cell) => this.#changeOf(cell, version)))
   }
 
-  #changeOf({ row, column, after }: NewCell, version: number): CellChange {
+  #changeOf({ row, column, after, isWhole }: NewCell, version: number): CellChange {
     const overlay = this.#overlays.get(row.$rowID)
     const cell = overlay?.cells.get(column)
     const isOpen = cell?.state === 'conflict' || cell?.state === 'failed'
-    const settled = overlay?.whole ?? overlay?.of ?? row
+    const settled = overlay?.whole ?? (isWhole ? row : (overlay?.of ?? row))
     const before = cell === undefined || isOpen ? tokenOf(settled[column]) : cell.token
     const known = Math.max(version, overlay?.version ?? 0)
     return { rowId: row.$rowID, column, before, after, version: known }
@@ -306,10 +341,7 @@ export class RowEdits {
 
   /** Leaves out of a step what others have changed of a row, too. */
   #compare(step: Step, { row, version }: VersionedRow): void {
-    const overlay = this.#overlayOf(row.$rowID, version)
-    overlay.whole = row
-    overlay.version = version
-    overlay.shown = undefined
+    const overlay = this.#takeRow(row, version)
     for (const change of step.changes) {
       if (change.rowId !== row.$rowID) continue
       const theirs = tokenOf(row[change.column])

@@ -13,8 +13,8 @@ import {
   start,
 } from '../base/dom.js'
 import { wordsOf } from '../base/failure-words.js'
-import { SCHEMA } from '../base/schema-texts.js'
-import { TEXT } from '../base/texts.js'
+import * as SCHEMA from '../base/schema-texts.js'
+import * as TEXT from '../base/texts.js'
 import { shownType } from '../grid/cells.js'
 import { askConversion } from './convert-dialog.js'
 import { keyForm, type SchemaTable } from './key-form.js'
@@ -84,6 +84,15 @@ export class SchemaEditor {
       keyForm(table, () => this.isDirty),
     )
     this.#restore()
+  }
+
+  /** Begins a change of a column. */
+  change(id: string, what: keyof typeof SCHEMA.changes): void {
+    const item = this.#items.find(({ column }) => column.id === id)
+    if (item === undefined) return
+    if (what === 'drop' && !item.isDropped) this.#drop(item)
+    else item.input.focus()
+    if (what === 'convert') this.#convert(item.column)
   }
 
   /** Whether something is not saved. */

@@ -2,7 +2,7 @@
 import type { ColumnType } from '../base/api.js'
 import { el, fill, setText } from '../base/dom.js'
 import { jsonText } from '../base/json-text.js'
-import { TEXT } from '../base/texts.js'
+import * as TEXT from '../base/texts.js'
 
 /** Characters of a cell in the grid. The pane shows all of them. */
 const CELL_CHARS_MAX = 240
@@ -117,6 +117,6 @@ const WIDTHS: Readonly<Record<string, number>> = {
 
 /** How wide a column is at first, in pixels. */
 export function firstWidth({ kind }: ColumnType, name: string): number {
-  const forName = name.length * 8 + kind.length * 7 + 40
+  const forName = name.length * 8 + kind.length * 7 + 58
   return Math.min(320, Math.max(WIDTHS[kind] ?? 190, forName))
 }

@@ -1,9 +1,9 @@
 // The bar with the conditions that rows must meet.
 import type { Column } from '../base/api.js'
 import { button, el, fill, setText } from '../base/dom.js'
-import { TEXT } from '../base/texts.js'
+import * as TEXT from '../base/texts.js'
 import { type ConditionEvents, ConditionInputs } from './filter-condition.js'
-import type { Condition } from './filter-where.js'
+import { type Condition, operatorsOf } from './filter-where.js'
 
 /** Conditions at the same time. */
 const CONDITIONS_MAX = 20
@@ -58,6 +58,14 @@ export class FilterBar {
 
   focus(): void {
     this.#conditions[0]?.focus()
+  }
+
+  /** Asks for the value of a column, beside what is filled in. */
+  ask(column: Column): void {
+    for (const each of this.#conditions) if (each.condition === undefined) each.element.remove()
+    this.#conditions = this.#conditions.filter(({ condition }) => condition !== undefined)
+    const [operator] = operatorsOf(column.type)
+    this.#add({ column: column.id, operator: operator ?? 'eq', value: '' })?.focusValue()
   }
 
   #apply(): void {

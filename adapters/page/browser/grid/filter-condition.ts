@@ -3,7 +3,7 @@ import type { Column, Group } from '../base/api.js'
 import { button, el, fill, setAttributes, setText } from '../base/dom.js'
 import { plainText } from '../base/json-text.js'
 import { shownCount } from '../base/show.js'
-import { TEXT } from '../base/texts.js'
+import * as TEXT from '../base/texts.js'
 import { type Condition, hasCase, hasOperand, operandKind, operatorsOf } from './filter-where.js'
 
 export type ConditionEvents = Readonly<{
@@ -74,6 +74,10 @@ export class ConditionInputs {
 
   focus(): void {
     this.#column.focus()
+  }
+
+  focusValue(): void {
+    this.#value.focus()
   }
 
   /** undefined: nobody has filled it in. */

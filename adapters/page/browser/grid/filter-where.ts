@@ -1,6 +1,6 @@
 // Conditions that rows must meet, as a person chooses them and as the contract takes them.
-import type { Column, ColumnType } from '../base/api.js'
-import type { FILTER } from '../base/filter-texts.js'
+import type { Column, ColumnType, RowsRequest } from '../base/api.js'
+import type * as FILTER from '../base/filter-texts.js'
 import { isTextual } from './sort-order.js'
 
 export type Operator = keyof typeof FILTER.operators
@@ -54,13 +54,44 @@ export function makeWhere(
 ): object | undefined {
   const parts = conditions.map(({ column, operator, value, isExact }) => {
     const type = columns.find(({ id }) => id === column)?.type ?? { kind: 'string' }
-    const name = column.startsWith('$') ? `$${column}` : column
+    const name = escapedId(column)
     if (!hasOperand(operator)) return { [name]: { isEmpty: operator === 'isEmpty' } }
     const operand = parseOperand(operator, value, operandKind(type))
     const isFolded = isExact !== true && hasCase(operator, type)
-    return { [name]: { [operator]: operand, ...(isFolded && { ignoreCase: true }) } }
+    return { [name]: { [operator]: operand, ...(isFolded && FOLDED) } }
   })
   return parts.length === 0 ? undefined : { $and: parts }
+}
+
+const FOLDED = { ignoreCase: true, ignoreAccents: true }
+
+/** Whether a search looks into cells of a type. */
+export function isSearched(type: ColumnType): boolean {
+  return type.kind === 'number' || isTextual(type)
+}
+
+/** Tests of cells that a condition has, as the contract says, with some for the filter. */
+const SEARCHED_MAX = 1_900
+
+/** What the contract takes for a text that is searched for: a number is the value of a number, too. */
+export function searchQuery(
+  text: string,
+  where: object | undefined,
+  columns: readonly Column[],
+): Pick<RowsRequest, 'where' | 'search' | 'searchIgnoreAccents'> {
+  const searched = columns.filter(({ type }) => isSearched(type))
+  const number = text.trim()
+  if (!/^-?\d+(?:\.\d+)?$/.test(number) || searched.length > SEARCHED_MAX)
+    return text === '' ? { where } : { where, search: text, searchIgnoreAccents: true }
+  const tests = searched.map(({ id, type }) => ({
+    [escapedId(id)]: type.kind === 'number' ? { eq: number } : { contains: text, ...FOLDED },
+  }))
+  return { where: { $and: [...(where === undefined ? [] : [where]), { $or: tests }] } }
+}
+
+/** A column as conditions name it. */
+function escapedId(id: string): string {
+  return id.startsWith('$') ? `$${id}` : id
 }
 
 function parseOperand(operator: string, value: string, kind: string): unknown {

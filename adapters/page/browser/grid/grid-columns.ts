@@ -20,9 +20,25 @@ const WIDTH_MAX = 1_200
 /** Widths that a person has chosen, by column ID. */
 export type ChosenWidths = Map<string, number>
 
-/** Those of the tables that were shown in this tab, of the last 100. */
+const STORED = 'rowstash-widths'
+/** Characters that are kept of them, at most. */
+const STORED_CHARS_MAX = 100_000
+
+/** Those of the tables that were shown in this tab, of the last 100, also after the page is loaded again. */
 export class WidthsOfTables {
   readonly #tables = new BoundedMap<string, ChosenWidths>(100)
+
+  constructor() {
+    const stored = JSON.parse(sessionStorage.getItem(STORED) ?? '[]') as readonly [string, []][]
+    for (const [tableId, widths] of stored) this.#tables.set(tableId, new Map(widths))
+    addEventListener('pagehide', () => this.#store())
+  }
+
+  #store(): void {
+    const tables = this.#tables.oldest(100).map(([tableId, widths]) => [tableId, [...widths]])
+    const text = JSON.stringify(tables)
+    if (text.length <= STORED_CHARS_MAX) sessionStorage.setItem(STORED, text)
+  }
 
   of(tableId: string): ChosenWidths {
     const widths = this.#tables.get(tableId) ?? new Map()

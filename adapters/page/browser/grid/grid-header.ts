@@ -1,6 +1,6 @@
 // The header of a grid: names, kinds, the order, and the handles that change widths.
 import { el } from '../base/dom.js'
-import { TEXT } from '../base/texts.js'
+import * as TEXT from '../base/texts.js'
 import type { GridColumns } from './grid-columns.js'
 import { followPointer } from './pointer.js'
 import { isSortable } from './sort-order.js'
@@ -9,6 +9,8 @@ export type HeaderEvents = Readonly<{
   /** @param isAdded - With shift: beside what was chosen before. */
   onClick: (index: number, isAdded: boolean) => void
   onResize: (index: number, width: number) => void
+  /** The menu of a column is wanted. */
+  onMenu: (index: number) => void
 }>
 
 export class GridHeader {
@@ -51,6 +53,12 @@ export class GridHeader {
       onclick: (event) => event.stopPropagation(),
       onpointerdown: (event) => this.#drag(index, event as PointerEvent),
     })
+    const openMenu = (event: Event): void => {
+      event.preventDefault()
+      event.stopPropagation() // It sorts nothing.
+      this.#events.onMenu(index)
+    }
+    const menu = el('span', { class: 'opener', 'aria-hidden': 'true', onclick: openMenu }, '▾')
     const order = sorted?.descending === true ? 'descending' : 'ascending'
     const arrow =
       sorted &&
@@ -64,10 +72,12 @@ export class GridHeader {
         'aria-sort': canSort && (sorted === undefined ? 'none' : order),
         title: id,
         onclick: (event) => this.#events.onClick(index, (event as MouseEvent).shiftKey),
+        oncontextmenu: openMenu,
       },
       el('span', { class: 'name' }, name),
       arrow,
       el('span', { class: 'kind' }, type?.kind ?? ''),
+      menu,
       handle,
     )
     this.#columns.place(cell, index)

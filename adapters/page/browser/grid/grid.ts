@@ -1,13 +1,13 @@
 // A grid over any number of rows. Only what is seen is in the document.
 import type { Row } from '../base/api.js'
 import { el, setAttributes } from '../base/dom.js'
-import { EDIT } from '../base/edit-texts.js'
-import { TEXT } from '../base/texts.js'
+import * as EDIT from '../base/edit-texts.js'
+import * as TEXT from '../base/texts.js'
 import { type Block, blockOf, textOfCells } from './cell-block.js'
 import { type GridColumns, GUTTER } from './grid-columns.js'
 import { GridHeader } from './grid-header.js'
 import { keyMove, type Place } from './grid-keys.js'
-import { followPointer } from './pointer.js'
+import { followPointer, isTapOnPhone } from './pointer.js'
 import { RowSlots } from './row-slots.js'
 import type { RowSource } from './row-sources.js'
 import { ScrollMap } from './scroll-map.js'
@@ -49,6 +49,8 @@ export type GridEvents = Readonly<{
   onOpen: (position: number) => void
   /** The rows shall be sorted by a column. @param isAdded - Beside those that they are sorted by. */
   onSort: (column: string, isAdded: boolean) => void
+  /** The menu of a column is wanted. @param left - Where its header begins, in pixels from the left of the grid. */
+  onMenu: (column: string, left: number) => void
   /** A block shall be copied, whose rows are not all there. */
   onCopy: (block: Block) => void
   /** Called with the rows in view, from a position up to another. */
@@ -95,6 +97,7 @@ export class Grid {
         this.#sort(isAdded)
       },
       onResize: (index, width) => this.#resize(index, width),
+      onMenu: (column) => this.#openMenu(column),
     })
     this.#slots = new RowSlots(this.#layer, columns, {
       onClick: (...clicked) => this.#clicked(...clicked),
@@ -113,7 +116,8 @@ export class Grid {
         class: 'grid',
         tabindex: 0,
         'aria-label': label,
-        'aria-description': events.editing === undefined ? TEXT.gridHelp : EDIT.help,
+        'aria-description':
+          (events.editing === undefined ? TEXT.gridHelp : EDIT.help) + TEXT.headerHelp,
         'aria-colcount': columns.columns.length + 1,
         'aria-multiselectable': 'true',
         onscroll: () => this.#scrolled(),
@@ -291,14 +295,15 @@ export class Grid {
     }, true)
   }
 
-  #clicked(row: number, onColumn: number | undefined, { shiftKey, detail }: MouseEvent): void {
+  #clicked(row: number, onColumn: number | undefined, event: MouseEvent): void {
     if (this.#hasDragged) return
+    const { shiftKey, detail } = event
     const column = onColumn ?? this.#active.column
     const isAgain = this.#active.row === row && this.#active.column === column
     this.moveTo({ row, column }, shiftKey)
     if (shiftKey) return
     const isOpened = isAgain && detail < 2 && this.#events.editing === undefined
-    if (onColumn === undefined || isOpened) this.#events.onOpen(row)
+    if (onColumn === undefined || isOpened || isTapOnPhone(event)) this.#events.onOpen(row)
   }
 
   #keyDown(event: KeyboardEvent): void {
@@ -316,6 +321,11 @@ export class Grid {
     } else if (event.altKey && row < 0 && /^Arrow(?:Left|Right)$/.test(event.key)) {
       const step = event.key === 'ArrowLeft' ? -RESIZE_STEP : RESIZE_STEP
       this.#resize(column, this.#columns.widthOf(column) + step)
+    } else if (
+      row < 0 &&
+      (event.key === 'ContextMenu' || (event.altKey && event.key === 'ArrowDown'))
+    ) {
+      this.#openMenu(column)
     } else if (place !== undefined) {
       if (event.shiftKey) this.moveTo({ ...place, row: Math.max(0, place.row) }, row >= 0)
       else this.moveTo(place)
@@ -329,6 +339,13 @@ export class Grid {
       return
     }
     event.preventDefault()
+  }
+
+  #openMenu(column: number): void {
+    this.moveTo({ row: -1, column })
+    const { id } = this.#columns.columns[column] ?? {}
+    const left = GUTTER + this.#columns.startOf(column) - this.element.scrollLeft
+    if (id !== undefined) this.#events.onMenu(id, left)
   }
 
   #sort(isAdded: boolean): void {

@@ -1,7 +1,7 @@
 // The menus of a table: which columns are shown, and what is copied.
 import type { Column } from '../base/api.js'
-import { button, el } from '../base/dom.js'
-import { TEXT } from '../base/texts.js'
+import { button, type Child, el } from '../base/dom.js'
+import * as TEXT from '../base/texts.js'
 
 /** A part of the page that opens under its name, and closes when the focus goes elsewhere. */
 function menu(label: string, ...content: readonly Node[]): HTMLDetailsElement {
@@ -25,18 +25,42 @@ function closeMenu(details: HTMLDetailsElement): void {
   details.querySelector('summary')?.focus()
 }
 
+/** Tools that a narrow screen has behind a button. */
+export function moreTools(...tools: readonly Child[]): readonly Node[] {
+  const place = el('div', { class: 'extra', tabindex: -1 }, ...tools)
+  const isIn = (node: unknown) => node instanceof Node && (place.contains(node) || node === more)
+  const show = (isOpen: boolean): void => {
+    place.classList.toggle('open', isOpen)
+    more.setAttribute('aria-expanded', String(isOpen))
+  }
+  const isOpen = () => place.classList.contains('open')
+  const more = button(TEXT.more, () => show(!isOpen()), { class: 'more', 'aria-expanded': 'false' })
+  const close = (): void => {
+    if (!isOpen()) return
+    if (isIn(document.activeElement)) more.focus()
+    show(false)
+  }
+  for (const part of [place, more] as readonly HTMLElement[]) {
+    part.addEventListener('focusout', ({ relatedTarget }) => isIn(relatedTarget) || show(false))
+    part.addEventListener('keydown', ({ key }) => key === 'Escape' && close())
+  }
+  place.addEventListener('click', ({ target }) => target instanceof HTMLButtonElement && close())
+  return [more, place]
+}
+
 /**
- * @param shown - The IDs of those that are shown first.
+ * @param shown - The IDs of those that are shown.
  * @param onChoose - Called with the IDs of the columns that shall be shown: one at least.
  */
 export function columnMenu(
   columns: readonly Column[],
-  shown: readonly string[],
+  shown: () => readonly string[],
   onChoose: (chosen: readonly string[]) => void,
 ): HTMLElement {
-  const boxes = columns.map(({ id }) =>
-    el('input', { type: 'checkbox', checked: shown.includes(id), value: id }),
-  )
+  const boxes = columns.map(({ id }) => el('input', { type: 'checkbox', value: id }))
+  const draw = (): void => {
+    for (const box of boxes) box.checked = shown().includes(box.value)
+  }
   const tell = (): void => {
     const chosen = boxes.filter(({ checked }) => checked).map(({ value }) => value)
     if (chosen.length > 0) onChoose(chosen)
@@ -53,7 +77,9 @@ export function columnMenu(
   const list = el('fieldset', { onchange: tell }, el('legend', {}, TEXT.columnsShown), ...items)
   const all = button(TEXT.allColumns, () => setAll(true))
   const one = button(TEXT.oneColumn, () => setAll(false))
-  return menu(TEXT.columnMenu, el('div', { class: 'actions' }, all, one), list)
+  const made = menu(TEXT.columnMenu, el('div', { class: 'actions' }, all, one), list)
+  made.addEventListener('toggle', draw)
+  return made
 }
 
 export type CopyFormat = keyof typeof TEXT.copyFormats

@@ -19,3 +19,9 @@ export function followPointer(onMove: (x: number, y: number) => void, tellsRest 
   }
   signal.addEventListener('abort', () => clearInterval(resting))
 }
+
+/** Whether a finger chose something on a screen that shows a row alone: a cell of the grid has no room to edit it. */
+export function isTapOnPhone(event: MouseEvent): boolean {
+  const { pointerType } = event as PointerEvent
+  return pointerType === 'touch' && matchMedia('(max-width: 720px)').matches
+}

@@ -4,7 +4,7 @@ import { ClientError } from '../../../../src/client/client-error.js'
 import type { Api, Row, TableInfo, VersionedRow } from '../base/api.js'
 import { button, el, setDisabled, setText, start } from '../base/dom.js'
 import { shownCount, shownTime } from '../base/show.js'
-import { TEXT } from '../base/texts.js'
+import * as TEXT from '../base/texts.js'
 import { shortText } from './cells.js'
 
 /** @param now - The row as it is shown, with its version. */

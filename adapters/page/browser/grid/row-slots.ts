@@ -50,7 +50,7 @@ export class RowSlots {
     for (const { element } of this.#slots.splice(wanted)) element.remove()
     while (this.#slots.length < wanted) {
       const gutter = el('div', { role: 'rowheader', class: 'gutter', 'aria-colindex': 1 })
-      const element = el('div', { role: 'row', class: 'row' }, gutter)
+      const element = el('div', { role: 'row', class: 'row', hidden: true }, gutter)
       const nothing = { cells: [], position: -1, shown: null, columns: '', chosen: '' }
       const slot: Slot = { element, gutter, ...nothing }
       element.addEventListener('click', (event) => this.#clicked(slot, event))

@@ -6,8 +6,8 @@
 //   version is dropped, and said.
 // - Memory is bounded: the blocks that were not wanted for longest are dropped, and are read again when they are.
 import { ClientError } from '../../../../src/client/client-error.js'
-import type { Api, Row, RowsRequest } from '../base/api.js'
-import { TEXT } from '../base/texts.js'
+import type { Api, Row, RowsQuery, RowsRequest } from '../base/api.js'
+import * as TEXT from '../base/texts.js'
 import { RowBlocks } from './row-blocks.js'
 
 export interface RowSource {
@@ -42,8 +42,7 @@ type Reading = Readonly<{
   tableId: string
   /** Whether rows of a version can stand beside those that are shown. */
   isShown: (version: number) => boolean
-  /** Which rows, in which order, with which columns. */
-  query: Pick<RowsRequest, 'where' | 'search' | 'sort' | 'columns'>
+  query: RowsQuery
 }>
 
 const POSITIONS = { blockRows: 128, blocksMax: 64 }

@@ -1,12 +1,12 @@
 // The pane beside the grid: one row in full, or the schema of the table.
 import { messageOf } from '../../../../src/base/shown-text.js'
-import type { Api, Row, TableInfo } from '../base/api.js'
+import type { Api, Row, TableInfo, VersionedRow } from '../base/api.js'
 import { copyToClipboard } from '../base/clipboard.js'
 import { button, el, fill, setText, start } from '../base/dom.js'
 import { PAST } from '../base/edit-texts.js'
 import { jsonText } from '../base/json-text.js'
 import { shownCount } from '../base/show.js'
-import { TEXT } from '../base/texts.js'
+import * as TEXT from '../base/texts.js'
 import { shownType, wholeCell } from './cells.js'
 import { rowHistory } from './row-history.js'
 import { tableTimeline } from './table-timeline.js'
@@ -14,10 +14,21 @@ import { tableTimeline } from './table-timeline.js'
 export type PaneEvents = Readonly<{
   /** What changes the columns; undefined: they must not be changed. */
   schemaForm: (() => HTMLElement) | undefined
+  /** @returns the inputs of a row; undefined: it must not be changed */
+  rowForm: (row: VersionedRow, position: number | undefined) => RowForm | undefined
   onClose: () => void
   /** Shows the row before or after. */
   onStep: (step: number) => void
   onSaid: (message: string) => void
+}>
+
+/** The inputs of a row. */
+export type RowForm = Readonly<{
+  element: HTMLElement
+  /** The row with what was changed. */
+  row: Row
+  /** Goes to what was typed and does not fit, if there is something. */
+  showMisfit: () => boolean
 }>
 
 export class SidePane {
@@ -28,6 +39,7 @@ export class SidePane {
   readonly #events: PaneEvents
   #shown = 0
   #hasRow = false
+  #form: RowForm | undefined
 
   constructor(api: Api, info: TableInfo, events: PaneEvents) {
     this.#api = api
@@ -35,7 +47,7 @@ export class SidePane {
     this.#events = events
     this.element = el('aside', { class: 'pane', hidden: true, tabindex: -1 })
     this.element.addEventListener('keydown', (event) => {
-      if (event.key === 'Escape') events.onClose()
+      if (event.key === 'Escape') this.#leave(events.onClose)
     })
   }
 
@@ -46,6 +58,11 @@ export class SidePane {
   close(): void {
     this.#shown++
     this.element.hidden = true
+  }
+
+  /** Goes elsewhere, unless something was typed that does not fit. */
+  #leave(go: () => void): void {
+    if (!this.#hasRow || this.#form?.showMisfit() !== true) go()
   }
 
   /** Closes the pane if it shows a row, which may not be in what the grid shows next. */
@@ -65,11 +82,14 @@ export class SidePane {
     const known = columns.filter(({ id }) => chosen.has(id))
     const version = el('span', { class: 'muted' })
     const step = (label: string, by: number) =>
-      button(label, () => this.#events.onStep(by), { class: 'plain' })
+      button(label, () => this.#leave(() => this.#events.onStep(by)), { class: 'plain' })
     const history = el('div')
     const cells = el('dl', {}, ...known.flatMap((column) => renderRowField(row, column)))
     let whole = row
-    const copy = button(TEXT.copyJson, () => this.#copy(whole), { disabled: true })
+    this.#form = undefined
+    const copy = button(TEXT.copyJson, () => this.#copy(this.#form?.row ?? whole), {
+      disabled: true,
+    })
     this.#show(
       position === undefined ? TEXT.rowNumber : TEXT.rowAt(shownCount(position + 1)),
       el('div', { class: 'actions' }, step(TEXT.rowBefore, -1), step(TEXT.rowAfter, 1), copy),
@@ -81,7 +101,10 @@ export class SidePane {
       if (at !== this.#shown) return
       whole = found.row
       copy.disabled = false
-      fill(cells, ...columns.flatMap((column) => renderRowField(whole, column)))
+      this.#form = this.#events.rowForm(found, position)
+      if (this.#form === undefined)
+        fill(cells, ...columns.flatMap((column) => renderRowField(whole, column)))
+      else cells.replaceWith(this.#form.element)
       const shown = shownCount(found.version)
       const isNewer = found.version > this.info.version
       setText(version, isNewer ? TEXT.rowIsNewer(shown) : TEXT.rowVersion(shown))
@@ -128,7 +151,8 @@ export class SidePane {
   }
 
   #show(title: string, ...content: readonly Node[]): void {
-    const close = button('×', this.#events.onClose, { 'aria-label': TEXT.close, class: 'plain' })
+    const end = (): void => this.#leave(this.#events.onClose)
+    const close = button('×', end, { 'aria-label': TEXT.close, class: 'plain' })
     const heading = el('h2', {}, title)
     const { activeElement } = document
     const hadFocus = this.element.contains(activeElement)

@@ -5,7 +5,7 @@ import type { AdviceCode } from '../../../../src/intake/advice.js'
 import { DATE_FORMS, type Dialect } from '../../../../src/intake/dialect.js'
 import { NESTED_WAYS } from '../../../../src/intake/nested.js'
 import { el, labeledField, setText } from '../base/dom.js'
-import { TEXT } from '../base/texts.js'
+import * as TEXT from '../base/texts.js'
 import { FORMATS, type GivenReading, type Reading } from './import-file.js'
 
 /** Encodings that files of spreadsheets and older programs have. */

@@ -1,6 +1,6 @@
 // Where a file is dropped, or chosen.
 import { el } from '../base/dom.js'
-import { TEXT } from '../base/texts.js'
+import * as TEXT from '../base/texts.js'
 
 const ENDINGS = '.csv,.tsv,.tab,.txt,.dat,.json,.ndjson,.jsonl,.gz'
 

@@ -35,6 +35,8 @@ export type Reading = Readonly<{
   /** Of JSON. */
   at?: string
   nested?: Nested
+  /** The columns that are left out. */
+  omits?: readonly string[]
 }>
 
 /** As far as a person has said it. */

@@ -4,7 +4,7 @@ import type { IntakeReport } from '../../../../src/client/import-types.js'
 import { el, setText } from '../base/dom.js'
 import { wordsOfRule } from '../base/failure-words.js'
 import { shownBytes, shownCount, shownSeconds } from '../base/show.js'
-import { TEXT } from '../base/texts.js'
+import * as TEXT from '../base/texts.js'
 import { shortText, shownType } from '../grid/cells.js'
 import type { Sample } from './import-file.js'
 import { RateClock } from './import-rate.js'
@@ -31,14 +31,40 @@ function renderTable(caption: string, head: Cells, rows: readonly Cells[]): HTML
   return el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': caption }, table)
 }
 
+/** Which columns are left out of an import, and how a person changes that. */
+export type ColumnChoice = Readonly<{
+  omitted: readonly string[]
+  choose: (column: string, isTaken: boolean) => void
+}>
+
+function columnBox(id: string, checked: boolean, { choose }: ColumnChoice): HTMLElement {
+  const label = TEXT.takeColumn(id)
+  const onchange = (): void => choose(id, box.checked)
+  const named = { 'aria-label': label, title: label, id: `take-${id}` }
+  const box = el('input', { type: 'checkbox', checked, onchange, ...named })
+  return box
+}
+
 /** The first rows of a file, the types that its columns would get, and what of them does not fit. */
-export function previewView(sample: Sample, check: Check | undefined): readonly HTMLElement[] {
+export function previewView(
+  sample: Sample,
+  check: Check | undefined,
+  choice: ColumnChoice,
+): readonly HTMLElement[] {
   const types = new Map(check?.schema.columns.map(({ id, type }) => [id, shownType(type)]))
   const head = sample.columns.map((id) => {
     const type = types.get(id)
-    if (type === undefined) return check === undefined ? id : el('span', { class: 'problem' }, id)
-    return el('span', {}, id, el('span', { class: 'kind' }, ` (${type})`))
+    const isLacking = type === undefined && check !== undefined
+    const kind = type === undefined ? null : el('span', { class: 'kind' }, ` (${type})`)
+    const name = el('span', { class: isLacking ? 'problem' : '' }, id, kind)
+    const box = sample.columns.length > 1 ? columnBox(id, true, choice) : null
+    return el('span', { class: 'check' }, box, name)
   })
+  const out = choice.omitted.map((id) =>
+    el('span', { class: 'check' }, columnBox(id, false, choice), id),
+  )
+  const omitted =
+    out.length === 0 ? [] : [el('div', { class: 'actions' }, TEXT.omittedColumns, ...out)]
   const rules = new Map(
     check?.problems.map((found) => [`${found.row} ${found.column}`, wordsOfRule(found.rule)]),
   )
@@ -52,7 +78,7 @@ export function previewView(sample: Sample, check: Check | undefined): readonly 
   })
   if (rows.length === 0) rows.push([TEXT.noRows])
   const found = check === undefined ? [] : checkView(check, TEXT.problemsOfSample)
-  return [...found, ...readingView(sample.report), renderTable(TEXT.sample, head, rows)]
+  return [...found, ...readingView(sample.report), ...omitted, renderTable(TEXT.sample, head, rows)]
 }
 
 /** What a file was read as, and what was found in it. */

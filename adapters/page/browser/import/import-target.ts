@@ -2,7 +2,7 @@
 import type { OnSchemaError } from '../../../../src/client/import-types.js'
 import type { Api, TableName } from '../base/api.js'
 import { el, fill, labeledField, start } from '../base/dom.js'
-import { TEXT } from '../base/texts.js'
+import * as TEXT from '../base/texts.js'
 import type { Target } from './import-run.js'
 
 type Given = Readonly<{ name: string; tables: readonly TableName[]; tableId: string }>

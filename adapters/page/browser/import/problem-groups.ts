@@ -1,7 +1,7 @@
 // What does not fit: values by column and rule, and columns that the table lacks.
 import { wordsOfRule } from '../base/failure-words.js'
 import { shownCount } from '../base/show.js'
-import { TEXT } from '../base/texts.js'
+import * as TEXT from '../base/texts.js'
 import type { Check, Problem } from './import-run.js'
 
 /** Places that are named of each group. */

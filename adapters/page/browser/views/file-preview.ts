@@ -3,7 +3,7 @@ import { messageOf } from '../../../../src/base/shown-text.js'
 import type { FileInfo } from '../base/api.js'
 import { button, el, fill, start } from '../base/dom.js'
 import { shownBytes } from '../base/show.js'
-import { TEXT } from '../base/texts.js'
+import * as TEXT from '../base/texts.js'
 
 /** Only what has no script and no address of its own: no SVG. */
 const PICTURES: ReadonlySet<string> = new Set([

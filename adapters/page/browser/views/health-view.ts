@@ -7,7 +7,7 @@ import { bytesByKind } from '../base/held.js'
 import { type Period, Plot } from '../base/plot.js'
 import { parseMetrics, quantile, type Samples, total, totalsBy } from '../base/prometheus.js'
 import { shownAge, shownBytes, shownCount, shownShort, shownTime } from '../base/show.js'
-import { TEXT } from '../base/texts.js'
+import * as TEXT from '../base/texts.js'
 import type { View, ViewContext } from './shell.js'
 import { verifyPart } from './verify-part.js'
 
@@ -329,7 +329,7 @@ function plots(): readonly PlotOf[] {
     value: (before, after) => quantile(before.samples, after.samples, 'request_seconds', share),
     ofDay: (sample) => sample[member],
   })
-  const { plots: titles } = TEXT
+  const titles = TEXT.plots
   return [
     rate(titles.requests, 'requests_total', 'requests'),
     latency(titles.median, 0.5, 'medianSeconds'),

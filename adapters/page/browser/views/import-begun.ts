@@ -3,7 +3,7 @@
 import type { Api } from '../base/api.js'
 import { button, el, fill, start } from '../base/dom.js'
 import { shownAge, shownCount, shownTime } from '../base/show.js'
-import { TEXT } from '../base/texts.js'
+import * as TEXT from '../base/texts.js'
 import type { Reading } from '../import/import-file.js'
 import { findBegun, makeStashPrefix, newStashId, type StashPlace } from '../import/import-run.js'
 import type { ViewContext } from './shell.js'

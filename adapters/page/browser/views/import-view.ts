@@ -4,12 +4,18 @@ import type { TableName } from '../base/api.js'
 import { button, el, fill, start } from '../base/dom.js'
 import { wordsOf } from '../base/failure-words.js'
 import { shownBytes } from '../base/show.js'
-import { TEXT } from '../base/texts.js'
+import * as TEXT from '../base/texts.js'
 import { DialectForm } from '../import/dialect-form.js'
 import { dropZone } from '../import/drop-zone.js'
 import { mayGoOn } from '../import/failures.js'
 import { findFormat, type GivenReading, plainName, type Reading } from '../import/import-file.js'
-import { checkView, doneView, ProgressView, previewView } from '../import/import-parts.js'
+import {
+  type ColumnChoice,
+  checkView,
+  doneView,
+  ProgressView,
+  previewView,
+} from '../import/import-parts.js'
 import {
   addColumns,
   type Check,
@@ -44,6 +50,15 @@ type Begun = Readonly<{
   reading: Reading
   target: Target
   onSchemaError: OnSchemaError
+}>
+
+/** What is looked at before an import. */
+type Looked = Readonly<{
+  file: File
+  reading: Reading
+  form: DialectForm
+  target: TargetForm
+  choice: ColumnChoice
 }>
 
 class ImportView {
@@ -126,16 +141,27 @@ class ImportView {
     const preview = el('div', { class: 'preview' })
     const given = { name: plainName(file.name), tables: this.#tables, tableId: this.#tableId }
     const target = new TargetForm(api, given, this.#context.fail, () => look())
-    const form = new DialectForm(said, () => {
+    const omitted = new Set(said.omits)
+    const changed = (): void => {
       look()
-      begun.find(form.reading)
+      begun.find(reading())
+    }
+    const form = new DialectForm(said, changed)
+    const reading = (): Reading => ({
+      ...form.reading,
+      ...(omitted.size > 0 && { omits: [...omitted] }),
     })
+    const choose = (column: string, isTaken: boolean): void => {
+      if (isTaken) omitted.delete(column)
+      else omitted.add(column)
+      changed()
+    }
     const begun = new BegunNotice(api, file, this.#context)
     const begin = (): void => {
       const { target: chosen, onSchemaError } = target
       if (chosen === undefined) return
       const run = new ImportRun(api, begun.stash, chosen, onSchemaError)
-      this.#stage({ run, file, reading: form.reading, target: chosen, onSchemaError })
+      this.#stage({ run, file, reading: reading(), target: chosen, onSchemaError })
     }
     const go = button(TEXT.beginImport, begin, { class: 'primary' })
     const looks = new Looks()
@@ -144,10 +170,15 @@ class ImportView {
       const isLast = looks.next()
       const show = (shown: readonly Node[], canBegin: boolean): void => {
         if (!isLast() || signal.aborted) return
+        const { activeElement } = document
+        const focused = preview.contains(activeElement) ? activeElement?.id : undefined
         fill(preview, ...shown)
+        if (focused) document.getElementById(focused)?.focus() // The box of a column.
         go.hidden = !canBegin
       }
-      const looked = this.#look(file, form, target, isLast, look)
+      const choice = { omitted: [...omitted], choose }
+      const about = { file, reading: reading(), form, target, choice }
+      const looked = this.#look(about, isLast, look)
       start(
         looked.then((shown) => show(shown, true)),
         (failure) => show([problemOf(wordsOf(failure))], false),
@@ -157,22 +188,18 @@ class ImportView {
     const size = el('span', { class: 'muted' }, ` ${shownBytes(file.size)}`)
     const title = el('h2', {}, file.name, size)
     fill(this.#body, title, form.element, target.element, begun.element, preview)
-    look()
-    begun.find(form.reading)
+    changed()
   }
 
   /** What the first rows of a file are, and would become. @throws {Error} if they cannot be read */
   async #look(
-    file: File,
-    form: DialectForm,
-    target: TargetForm,
+    { file, reading, form, target, choice }: Looked,
     isLast: () => boolean,
     again: () => void,
   ): Promise<readonly Node[]> {
     const { api } = this.#context
     const { signal } = this.#ending
     const { onSchemaError } = target
-    const { reading } = form
     const sample = await readSampleFor(api, file, reading, target.target, onSchemaError, signal)
     if (!isLast()) return []
     form.tell(sample.report)
@@ -180,7 +207,7 @@ class ImportView {
     const where = target.target
     const check = where && (await checkSample(api, sample, where, onSchemaError, signal))
     const lacking = check && this.#offerColumns(where, check, again)
-    return [...(lacking ? [lacking] : []), ...previewView(sample, check)]
+    return [...(lacking ? [lacking] : []), ...previewView(sample, check, choice)]
   }
 
   /** Offers to add the columns that a table lacks. */

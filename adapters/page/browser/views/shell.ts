@@ -6,7 +6,7 @@ import { messageOf } from '../../../../src/base/shown-text.js'
 import { type Api, isRefused } from '../base/api.js'
 import { button, el, fill, setAttributes, setText, shownText } from '../base/dom.js'
 import type { PageSession } from '../base/session.js'
-import { TEXT } from '../base/texts.js'
+import * as TEXT from '../base/texts.js'
 import { WidthsOfTables } from '../grid/grid-columns.js'
 
 export type View = Readonly<{

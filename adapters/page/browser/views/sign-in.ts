@@ -3,7 +3,7 @@
 import { messageOf } from '../../../../src/base/shown-text.js'
 import { isRefused } from '../base/api.js'
 import { button, el, fill, setText, start } from '../base/dom.js'
-import { TEXT } from '../base/texts.js'
+import * as TEXT from '../base/texts.js'
 
 const STORED_KEY = 'rowstash-key'
 const STORED_SESSION = 'rowstash-session'

@@ -4,7 +4,7 @@ import type { FileInfo, JobInfo, StashInfo, UploadInfo } from '../base/api.js'
 import { confirmDeletion } from '../base/confirm.js'
 import { button, type Child, el, fill, setAttributes, start } from '../base/dom.js'
 import { shownAge, shownBytes, shownCount, shownTime } from '../base/show.js'
-import { TEXT } from '../base/texts.js'
+import * as TEXT from '../base/texts.js'
 import { previewFile } from './file-preview.js'
 import { mayWrite, type View, type ViewContext } from './shell.js'
 

@@ -1,6 +1,6 @@
 // What of a table is shown, as it stands in the address behind `#/table/ID?`: a link shows the same, and back goes back.
-import type { Column, Group, RowsRequest, TableInfo } from '../base/api.js'
-import { type Condition, makeWhere, operatorsOf } from '../grid/filter-where.js'
+import type { Column, Group, RowsQuery, TableInfo } from '../base/api.js'
+import { type Condition, makeWhere, operatorsOf, searchQuery } from '../grid/filter-where.js'
 import type { Place } from '../grid/grid-keys.js'
 import { isSortable, type Sort, sortParameter } from '../grid/sort-order.js'
 import type { ViewContext } from './shell.js'
@@ -80,10 +80,9 @@ export function isPlacedBy(
 export function queryOfState(
   { conditions, search, sort, columns }: TableState,
   known: readonly Column[],
-): Pick<RowsRequest, 'where' | 'search' | 'sort' | 'columns'> {
+): RowsQuery {
   return {
-    where: makeWhere(conditions, known),
-    search: search || undefined,
+    ...searchQuery(search, makeWhere(conditions, known), known),
     sort: sortParameter(sort, known),
     columns: columns.length === known.length ? undefined : columns,
   }
@@ -100,8 +99,11 @@ export function frequentValues(
   column: string,
 ): Promise<readonly Group[]> {
   const others = conditions.filter((each) => each.column !== column)
-  const where = makeWhere(others, schema.columns)
-  const request = { where, search: search || undefined, limit: FREQUENT_VALUES }
+  const { columns } = schema
+  const request = {
+    ...searchQuery(search, makeWhere(others, columns), columns),
+    limit: FREQUENT_VALUES,
+  }
   return api.groups(id, column, request, signal)
 }
 

@@ -1,9 +1,9 @@
 // Saves the rows that are seen as a file: with their filter, their order and the columns that are shown.
-import type { RowsRequest, TableInfo } from '../base/api.js'
+import type { RowsQuery, TableInfo } from '../base/api.js'
 import { button, el, fill, setText, start } from '../base/dom.js'
 import { chooseFile, fileName, linesToArray } from '../base/saved-file.js'
 import { shownBytes, shownCount } from '../base/show.js'
-import { TEXT } from '../base/texts.js'
+import * as TEXT from '../base/texts.js'
 import { choiceMenu } from '../grid/menus.js'
 import type { ViewContext } from './shell.js'
 
@@ -14,7 +14,7 @@ const SAID_MS = 250
 
 export type Downloaded = Readonly<{
   info: TableInfo
-  query: Pick<RowsRequest, 'where' | 'search' | 'sort' | 'columns'>
+  query: RowsQuery
 }>
 
 /** One download at a time. It goes on behind other views. */
@@ -36,11 +36,10 @@ export class TableDownload {
 
   /** @param what - What is seen when a format is chosen. */
   menu(what: () => Downloaded): HTMLElement {
-    const { download, downloadHelp, downloadFormats, noParquet } = TEXT
     const run = (format: DownloadFormat): void => {
       start(this.#run(what(), format), this.#context.fail)
     }
-    return choiceMenu(download, downloadHelp, downloadFormats, run, noParquet)
+    return choiceMenu(TEXT.download, TEXT.downloadHelp, TEXT.downloadFormats, run, TEXT.noParquet)
   }
 
   async #run({ info, query }: Downloaded, format: DownloadFormat): Promise<void> {

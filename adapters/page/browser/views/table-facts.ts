@@ -1,16 +1,13 @@
 // Parts of the head of a table: what it is and where a person is, in one line each, the columns of its grid, and the box
 // that finds rows by a text.
 import type { Column, TableInfo } from '../base/api.js'
-import { button, type Child, el, setAttributes } from '../base/dom.js'
+import { button, type Child, el, setText } from '../base/dom.js'
 import { shownAge, shownBytes, shownCount, shownTime } from '../base/show.js'
-import { TEXT } from '../base/texts.js'
+import * as TEXT from '../base/texts.js'
 import { type Block, isOneCell } from '../grid/cell-block.js'
 import type { GridColumn } from '../grid/grid-columns.js'
 import type { RowSource } from '../grid/row-sources.js'
 import type { Sort } from '../grid/sort-order.js'
-
-/** As the contract says. */
-const SEARCH_CHARACTERS_MAX = 256
 
 export function factsOf(
   { rowCount, schema, bytes, version, updatedAt }: TableInfo,
@@ -26,22 +23,9 @@ export function factsOf(
   return [facts, el('span', { title: shownTime(updatedAt) }, changed)]
 }
 
-export function asSearchBox(
-  box: HTMLInputElement,
-  value: string,
-  oninput: () => void,
-): HTMLInputElement {
-  setAttributes(box, {
-    type: 'search',
-    class: 'search',
-    maxlength: SEARCH_CHARACTERS_MAX,
-    value,
-    placeholder: TEXT.search,
-    'aria-label': TEXT.searchHelp,
-    title: TEXT.searchHelp,
-    oninput,
-  })
-  return box
+/** Says what may be as it was. */
+export function sayAnew(element: HTMLElement, text: string): void {
+  if (element.textContent !== text) setText(element, text)
 }
 
 /** Which rows are in view, of how many, and which cells are chosen. */
@@ -62,6 +46,36 @@ export function placeText(
   if (block === undefined || isOneCell(block)) return seen
   const [rows, columns] = [block.bottom - block.top + 1, block.right - block.left + 1]
   return `${seen} · ${TEXT.chosen(shownCount(rows), shownCount(columns))}`
+}
+
+/** Cells of a block whose numbers are summed, at most. */
+const SUMMED_MAX = 20_000
+/** A double has more digits than numbers that people write. */
+const EXACT = new Intl.NumberFormat(TEXT.languages.numbers, { maximumSignificantDigits: 15 })
+
+/** What the numbers of a block come to. Nothing is said while not all of its rows are there. */
+export function sumText(
+  source: RowSource | undefined,
+  block: Block | undefined,
+  shown: readonly Column[],
+): string {
+  if (source === undefined || block === undefined) return ''
+  const { top, bottom, left, right } = block
+  const columns = shown.slice(left, right + 1).filter(({ type }) => type.kind === 'number')
+  const cells = (bottom - top + 1) * columns.length
+  if (cells < 2 || cells > SUMMED_MAX || top < 0) return ''
+  const numbers: number[] = []
+  for (let position = top; position <= bottom; position++) {
+    const row = source.rowAt(position)
+    if (row === undefined) return ''
+    for (const { id } of columns) if (row[id] !== undefined) numbers.push(Number(row[id]))
+  }
+  if (numbers.length === 0) return ''
+  const sum = numbers.reduce((all, number) => all + number, 0)
+  const least = numbers.reduce((one, other) => Math.min(one, other))
+  const greatest = numbers.reduce((one, other) => Math.max(one, other))
+  const [all, mean, min, max] = [sum, sum / numbers.length, least, greatest].map(EXACT.format)
+  return TEXT.sums(all ?? '', mean ?? '', min ?? '', max ?? '', shownCount(numbers.length))
 }
 
 /** @param isAll - There are no rows; else none that match. */

@@ -7,7 +7,7 @@ import { pause } from '../../../../src/base/pause.js'
 import type { Api } from '../base/api.js'
 import { button, el, fill, setText } from '../base/dom.js'
 import { shownCount } from '../base/show.js'
-import { TEXT } from '../base/texts.js'
+import * as TEXT from '../base/texts.js'
 
 /** How often the version of the table is asked for where there is no feed, in milliseconds. */
 const ASK_MS = 5_000

@@ -2,17 +2,18 @@
 import { messageOf } from '../../../../src/base/shown-text.js'
 import type { Api, Column, TableInfo } from '../base/api.js'
 import { button, el, fill, setAttributes, setText, start } from '../base/dom.js'
-import { SCHEMA } from '../base/schema-texts.js'
-import { TEXT } from '../base/texts.js'
+import * as SCHEMA from '../base/schema-texts.js'
+import * as TEXT from '../base/texts.js'
 import { GridEditor } from '../edit/grid-editor.js'
 import { SchemaEditor } from '../edit/schema-editor.js'
 import { FilterBar } from '../grid/filter-bar.js'
+import { isSearched } from '../grid/filter-where.js'
 import { Grid, type GridPlace, ROW_HEIGHT } from '../grid/grid.js'
 import { GridColumns } from '../grid/grid-columns.js'
-import { type CopyFormat, choiceMenu, columnMenu } from '../grid/menus.js'
 import { openRows, type RowSource, type SourceEvents } from '../grid/row-sources.js'
 import { SidePane } from '../grid/side-pane.js'
-import { isTextual, nextSort } from '../grid/sort-order.js'
+import { nextSort } from '../grid/sort-order.js'
+import { openColumnMenu } from './column-menu.js'
 import { mayWrite, type View, type ViewContext } from './shell.js'
 import {
   frequentValues,
@@ -22,17 +23,19 @@ import {
   renderAddress,
   type TableState,
 } from './table-address.js'
-import { type Copied, copyBlock, copyFormats, copyRows } from './table-copies.js'
+import { type Copied, copyBlock, copyRows } from './table-copies.js'
 import { type Downloaded, TableDownload } from './table-download.js'
 import {
-  asSearchBox,
   emptyNote,
   factsOf,
   gridColumns,
   misplacedNote,
   placeText,
+  sayAnew,
+  sumText,
 } from './table-facts.js'
 import { TableLive } from './table-live.js'
+import { SearchBox, tableTools } from './table-tools.js'
 
 /** Other rows than before are shown from the first one. */
 const FROM_TOP = { top: 0, active: { row: 0, column: 0 }, row: undefined }
@@ -45,8 +48,6 @@ export async function openTable(context: ViewContext, tableId: string): Promise<
 
 /** The view of a table is written into the address so long after a person has scrolled, in milliseconds. */
 const PLACE_MS = 300
-/** A text is looked for so long after a person has typed, in milliseconds. */
-const TYPED_MS = 300
 /** Rows of the highest screen. */
 const ROWS_SEEN_MAX = 100
 
@@ -67,7 +68,8 @@ class TableView {
   readonly #toggle = button(TEXT.filter, () => this.#toggleFilter(), { 'aria-expanded': 'false' })
   readonly #place = el('div', { class: 'gridPlace' })
   readonly #status = el('span', { class: 'muted place' })
-  readonly #search = el('input')
+  readonly #sums = el('div', { class: 'editState sums' })
+  readonly #search: SearchBox
   readonly #filter: FilterBar
   readonly #pane: SidePane
   readonly #editor: GridEditor | undefined
@@ -78,7 +80,6 @@ class TableView {
   /** The open row is to be shown once it is known where it is. */
   #isRowDue = false
   #moved: ReturnType<typeof setTimeout> | undefined
-  #typed: ReturnType<typeof setTimeout> | undefined
 
   constructor(context: ViewContext, info: TableInfo) {
     this.#context = context
@@ -86,7 +87,8 @@ class TableView {
     this.#info = info
     const { columns } = info.schema
     this.#state = parseAddress(context.query, columns)
-    const { conditions } = this.#state
+    const { conditions, search } = this.#state
+    this.#search = new SearchBox(search, () => this.#noteSearch() && this.#open())
     this.#filter = new FilterBar(columns, conditions, {
       onApply: (found) => this.#change({ ...FROM_TOP, conditions: found }),
       askValues: (column) => frequentValues(context, this.#info, this.#state, column),
@@ -94,6 +96,7 @@ class TableView {
     this.#filter.element.hidden = conditions.length === 0
     this.#pane = new SidePane(this.#api, info, {
       schemaForm: mayWrite(context) ? () => this.#schemaForm() : undefined,
+      rowForm: (row, position) => this.#editor?.formOf(row, position),
       onClose: () => this.#closePane(),
       onStep: (step) => this.#openRow((this.#grid?.activeRow ?? 0) + step),
       onSaid: context.say,
@@ -131,7 +134,7 @@ class TableView {
       focus: () => (this.#state.isSchema ? this.#pane : this.#grid)?.element.focus(),
       close: () => {
         clearTimeout(this.#moved)
-        clearTimeout(this.#typed)
+        this.#search.take()
         this.#source?.close()
         this.#grid?.close()
       },
@@ -169,6 +172,7 @@ class TableView {
 
   #head(): HTMLElement {
     const { name, schema } = this.#info
+    const download = this.#download.menu(() => ({ info: this.#info, query: this.#query() }))
     this.#sayFacts()
     return el(
       'div',
@@ -178,25 +182,37 @@ class TableView {
         'div',
         { class: 'tools' },
         this.#status,
-        this.#editor?.tools,
-        this.#searchBox(),
+        schema.columns.some(({ type }) => isSearched(type)) ? this.#search.element : null,
         this.#toggle,
-        columnMenu(schema.columns, this.#state.columns, (columns) => this.#change({ columns })),
-        choiceMenu(
-          TEXT.copy,
-          TEXT.copyHelp,
-          copyFormats(this.#context.session),
-          (format: CopyFormat) => {
-            this.#copy((copied) => copyRows(copied, format, this.#view))
-          },
-        ),
-        this.#download.menu(() => ({ info: this.#info, query: this.#query() })),
-        button(TEXT.schema, () => {
-          this.#note({ row: undefined, isSchema: true }, !this.#state.isSchema)
-          this.#pane.showSchema()
+        ...tableTools(this.#context.session, schema.columns, [this.#editor?.tools, download], {
+          openRow: () => this.#openRow(Math.max(0, this.#grid?.activeRow ?? 0)),
+          shown: () => this.#state.columns,
+          show: (columns) => this.#change({ columns }),
+          copy: (format) => this.#copy((copied) => copyRows(copied, format, this.#view)),
+          showSchema: () => this.#showSchema(),
         }),
       ),
     )
+  }
+
+  #showSchema(): SchemaEditor | undefined {
+    this.#note({ row: undefined, isSchema: true }, !this.#state.isSchema)
+    this.#pane.showSchema()
+    return this.#schema
+  }
+
+  #openMenu(id: string, left: number): void {
+    const column = this.#shownColumns().find((each) => each.id === id)
+    if (column === undefined) return
+    openColumnMenu({ place: this.#place, left }, column, this.#state, {
+      change: (change) => this.#change(change),
+      filterBy: () => {
+        if (this.#filter.element.hidden) this.#toggleFilter()
+        this.#filter.ask(column)
+      },
+      changeColumn: this.#editor && ((what) => this.#showSchema()?.change(id, what)),
+      onBack: () => this.#grid?.element.focus(),
+    })
   }
 
   #toggleFilter(): void {
@@ -211,19 +227,10 @@ class TableView {
     setAttributes(this.#toggle, { 'aria-expanded': String(!this.#filter.element.hidden) })
   }
 
-  #searchBox(): HTMLElement | null {
-    if (!this.#info.schema.columns.some(({ type }) => isTextual(type))) return null
-    return asSearchBox(this.#search, this.#state.search, () => {
-      clearTimeout(this.#typed)
-      this.#typed = setTimeout(() => this.#noteSearch() && this.#open(), TYPED_MS)
-    })
-  }
-
   /** Notes the text that was typed. Back goes to all rows, not to each of its letters. @returns whether it is another one */
   #noteSearch(): boolean {
-    clearTimeout(this.#typed)
     const { search } = this.#state
-    const { value } = this.#search
+    const value = this.#search.take()
     if (value === search) return false
     this.#note({ ...FROM_TOP, search: value }, (search === '') !== (value === ''))
     return true
@@ -270,11 +277,10 @@ class TableView {
     this.#misplaced.hidden = true
     if (this.#state.row === undefined) this.#pane.closeRow()
     else this.#isRowDue = true
-    const { sort } = this.#state
-    const columns = this.#shownColumns()
     const read = this.#sourceOf(place?.rows ?? 0)
     const source = this.#editor?.over(read) ?? read
-    const shown = gridColumns(columns, sort)
+    const { sort } = this.#state
+    const shown = gridColumns(this.#shownColumns(), sort)
     const { id: tableId, name: label } = this.#info
     const widths = this.#context.widths.of(tableId)
     const grid = new Grid(
@@ -285,21 +291,18 @@ class TableView {
         editing: this.#editor,
         onOpen: (position) => this.#openRow(position),
         onSort: (column, isAdded) => this.#change({ sort: nextSort(sort, column, isAdded) }),
+        onMenu: (column, left) => this.#openMenu(column, left),
         onCopy: (block) => this.#copy((copied) => copyBlock(copied, block)),
         onView: (from, to) => this.#sayPlace(from, to),
       },
     )
     this.#source = source
     this.#grid = grid
-    fill(this.#place, grid.element, this.#empty)
+    fill(this.#place, grid.element, this.#empty, this.#sums)
     this.#editor?.attach(grid, source, shown)
     this.#sayFilter()
     if (hadFocus) grid.element.focus()
-    this.#refresh()
-  }
-
-  #refresh(): void {
-    this.#grid?.refresh()
+    grid.refresh()
     this.#showDueRow()
   }
 
@@ -317,7 +320,10 @@ class TableView {
     const isShown = (found: number): boolean => found >= version && found <= this.#info.version
     const reading = { api: this.#api, tableId, isShown, query }
     const events: SourceEvents = {
-      onRows: () => this.#refresh(),
+      onRows: () => {
+        this.#grid?.refresh()
+        this.#showDueRow()
+      },
       onVersion: (found) => this.#live.tell(found),
       onFailure: (failure) => this.#fail(failure),
     }
@@ -338,9 +344,10 @@ class TableView {
     }
     const { count = 0, isOpen = false, isCut = false } = this.#source ?? {}
     this.#sayEmpty(count === 0 && !isOpen && !isCut)
+    const { block } = this.#grid ?? {}
     const isSorted = this.#state.sort.length > 0
-    const text = placeText(this.#source, [from, to], isSorted, this.#grid?.block)
-    if (this.#status.textContent !== text) setText(this.#status, text)
+    sayAnew(this.#status, placeText(this.#source, this.#view, isSorted, block))
+    sayAnew(this.#sums, sumText(this.#source, block, this.#shownColumns()))
   }
 
   #sayEmpty(isEmpty: boolean): void {
@@ -349,7 +356,7 @@ class TableView {
     const { conditions, search } = this.#state
     const isAll = conditions.length === 0 && search === ''
     const showAll = (): void => {
-      this.#search.value = ''
+      this.#search.element.value = ''
       this.#filter.clear()
       this.#grid?.element.focus()
     }

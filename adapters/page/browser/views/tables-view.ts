@@ -4,7 +4,7 @@ import { confirmDeletion } from '../base/confirm.js'
 import { button, el, fill, setText, start } from '../base/dom.js'
 import { runForEach } from '../base/held.js'
 import { shownAge, shownBytes, shownCount, shownTime } from '../base/show.js'
-import { TEXT } from '../base/texts.js'
+import * as TEXT from '../base/texts.js'
 import { dropZone } from '../import/drop-zone.js'
 import { mayWrite, type View, type ViewContext } from './shell.js'
 

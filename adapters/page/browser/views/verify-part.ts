@@ -5,7 +5,7 @@ import type { VerifyFinding, VerifyReport } from '../../../../src/index.js'
 import type { Api } from '../base/api.js'
 import { button, el, fill, setDisabled, setText } from '../base/dom.js'
 import { shownBytes, shownCount } from '../base/show.js'
-import { TEXT } from '../base/texts.js'
+import * as TEXT from '../base/texts.js'
 import type { ViewContext } from './shell.js'
 
 type VerifyCounts = VerifyReport['checked']

@@ -1,9 +1,9 @@
 // Goal: of all processes, worker threads and stores, only one at a time has a directory, whatever is done with its
 // files and whenever processes are killed. Nothing acknowledged is lost, and no restart waits.
 // Method: up to four processes open, change and close one store, read kv/LOCK, copy the directory, and start worker
-// threads and child processes that open it too. Some are killed and restarted. Each prints when it has the store: no
-// two times may overlap. After the last of them has ended, the next open must neither wait nor be refused. In two PID
-// namespaces: the same, and an open waits for at most three heartbeats.
+// threads and child processes that open it too. Some are killed and restarted, some stop for a while. Each prints when
+// it has the store: no two times may overlap. After the last of them has ended, the next open must neither wait nor be
+// refused. In two PID namespaces: the same, and an open waits for at most three heartbeats.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -21,9 +21,12 @@ import { type BuiltPrograms, buildPrograms } from './writer-process.js'
 const TIMEOUT_MS = { push: 300_000, deep: 7_200_000 }[tier]
 const ACTORS_MAX = 4
 const STEPS_MAX = 14
+const STOP_MS_MAX = 3_000
 /** Longer than any open takes. test/unit/adapters/directory-lock.test.ts checks the exact bounds. */
 const HANG_MS = 60_000
 const SHOWN = 10
+/** In fewer runs it may be that nobody is killed. */
+const RUNS_WITH_A_KILL = 10
 
 let programs: BuiltPrograms
 let folder = ''
@@ -37,6 +40,11 @@ afterAll(async () => {
   await programs.remove()
   await rm(folder, { recursive: true, force: true })
 })
+
+/** Lines after which something happens to a process; 0: it does not. */
+type Troubles = Readonly<{ kill: number; stop: number; stopMs: number }>
+
+const NO_TROUBLES: Troubles = { kill: 0, stop: 0, stopMs: 0 }
 
 /** A process of the suite. It gets one job after another until it is killed. */
 class Process {
@@ -53,14 +61,16 @@ class Process {
     createInterface(stdout).on('line', (text) => this.#hear(JSON.parse(text) as ActorLine))
   }
 
-  /** @param killAfter - Kills it after this many lines. @returns whether it is alive */
-  async run(job: ActorJob, killAfter: number, note: (line: ActorLine) => void): Promise<boolean> {
+  /** @param after - Kills it, or stops it for a while, after so many lines. @returns whether it lives. */
+  async run(job: ActorJob, after: Troubles, note: (line: ActorLine) => void): Promise<boolean> {
     let heard = 0
     const done = new Promise<boolean>((resolve) => {
       this.#hear = (line) => {
         if (line.say === 'done') return resolve(true)
         note(line)
-        if (++heard === killAfter) note(this.kill(job.name))
+        heard++
+        if (heard === after.kill) note(this.kill(job.name))
+        if (heard === after.stop) this.#stop(after.stopMs)
       }
     })
     this.child.stdin?.write(`${JSON.stringify(job)}\n`)
@@ -69,7 +79,12 @@ class Process {
     return isAlive
   }
 
-  /** Kills it. @returns the end of what it may have had */
+  #stop(ms: number): void {
+    this.child.kill('SIGSTOP')
+    setTimeout(() => this.child.kill('SIGCONT'), ms)
+  }
+
+  /** Kills it. @returns the end of what it may have had. */
   kill(holder: string): ActorLine {
     const line = { at: nowMs(), say: 'ends', holder } as const
     this.child.kill('SIGKILL')
@@ -158,13 +173,15 @@ async function runAll(
     const running = processes.slice(0, actors).map(async (running, index) => {
       let one = running
       const [seed, steps] = [random.below(2 ** 31), 4 + random.below(STEPS_MAX - 3)]
-      const killAfter = random.once(2) ? 1 + random.below(12) : 0
+      const kill = random.once(2) ? 1 + random.below(12) : 0
+      const stop = random.once(3) ? 1 + random.below(12) : 0
+      const troubles = { kill, stop, stopMs: random.below(STOP_MS_MAX) }
       const job = { directory, table, name: `${index}`, seed, steps }
-      if (await one.run(job, killAfter, note)) return
+      if (await one.run(job, troubles, note)) return
       sum.kills++
       one = new Process(before[index] ?? [])
       processes[index] = one
-      await one.run({ ...job, name: `${index}b`, seed: seed + 1, steps: 4 }, 0, note)
+      await one.run({ ...job, name: `${index}b`, seed: seed + 1, steps: 4 }, NO_TROUBLES, note)
     })
     await Promise.all(running)
     const lastMs = await examine(directory, table, heard)
@@ -203,7 +220,7 @@ async function runSuite(
     violations: wrong.length,
   })
   expect(wrong.slice(0, SHOWN)).toEqual([])
-  expect(kills).toBeGreaterThan(0)
+  if (count >= RUNS_WITH_A_KILL) expect(kills).toBeGreaterThan(0)
   return sum
 }
 

@@ -8,8 +8,15 @@ import type { FleetPorts, ServerLine, TroubleJob } from './fleet-job.js'
 import { overlaid, type Steps, steppedKv, steppedObjects } from './steps.js'
 
 const CELL_BYTES = 8
-/** Cells of the file: whether all is over, the clock of all, and from here on how far each server's is off. */
+/** Cells of the file: whether all is over, the clock of all, and from there on how far each server's is off. */
+const OVER_CELL = 0
+const WORLD_CELL = 1
 const OWN_CELL = 2
+
+/** So long a server works between two stops, about. */
+const QUIET_MS = 4_000
+/** One step of so many is slow. */
+const SLOW_EVERY = 150
 
 /** What the test tells its servers while they run: they look at each step, also at the first after they stopped. */
 export class TroubleFile {
@@ -24,7 +31,7 @@ export class TroubleFile {
   /** Sets the clocks of all machines on, as after a suspend. */
   turnAll(ms: number): void {
     this.#worldMs += ms
-    this.#write(1, this.#worldMs)
+    this.#write(WORLD_CELL, this.#worldMs)
   }
 
   /** Sets the clock of one server. */
@@ -34,7 +41,7 @@ export class TroubleFile {
 
   /** Nothing goes wrong any more. */
   end(): void {
-    this.#write(0, 1)
+    this.#write(OVER_CELL, 1)
   }
 
   close(): void {
@@ -53,6 +60,8 @@ export class Trouble {
   readonly #file: number
   readonly #cells: Float64Array<ArrayBuffer>
   readonly #stops: Map<string, number>
+  /** How often it came to a step: it stops seldom where it comes often. */
+  readonly #met = new Map<string, number>()
   #quietUntil = 0
 
   constructor(job: TroubleJob, tell: (line: ServerLine) => void) {
@@ -67,10 +76,10 @@ export class Trouble {
   /** What a store is opened with, instead of its ports. */
   portsOf({ kv, objects }: Pick<FleetPorts, 'kv' | 'objects'>) {
     const clock: Clock = {
-      now: () => Date.now() + this.#cell(1) + this.#cell(OWN_CELL + this.#job.place),
+      now: () => Date.now() + this.#cell(WORLD_CELL) + this.#cell(OWN_CELL + this.#job.place),
       monotonicMs: () => performance.now(),
     }
-    const now = async () => ((await kv.now?.()) ?? 0) + this.#cell(1)
+    const now = async () => ((await kv.now?.()) ?? 0) + this.#cell(WORLD_CELL)
     const steps: Steps = {
       pass: (at) => void this.#step(at, false),
       wait: (at) => this.#step(at, true),
@@ -88,13 +97,19 @@ export class Trouble {
       this.#stops.set(at, 0)
       this.#tell({ say: 'step', at })
     }
-    const isDue = performance.now() >= this.#quietUntil && this.#random.once(1 + 9 * (stops ?? 0))
-    if (!isDue || this.#cell(0) !== 0) return undefined
-    const isSlow = canWait && this.#random.once(4)
-    const slow = isSlow ? pause(this.#leasesMs()) : this.#stop(at)
-    this.#quietUntil =
-      performance.now() + this.#job.graceMs * (0.3 + this.#random.below(1_000) / 1_000)
+    const met = (this.#met.get(at) ?? 0) + 1
+    this.#met.set(at, met)
+    if (this.#cell(OVER_CELL) !== 0) return undefined
+    const isDue = performance.now() >= this.#quietUntil && this.#random.once(1 + met * (stops ?? 0))
+    if (!isDue) return canWait && this.#random.once(SLOW_EVERY) ? pause(this.#slowMs()) : undefined
+    const slow = canWait && this.#random.once(4) ? pause(this.#leasesMs()) : this.#stop(at)
+    this.#quietUntil = performance.now() + QUIET_MS / 2 + this.#random.below(QUIET_MS)
     return slow
+  }
+
+  /** So that what takes several of such steps is well below the grace, too. */
+  #slowMs(): number {
+    return this.#random.below(this.#job.graceMs / 8)
   }
 
   /** 0.3 to 5 leases, well below the grace: a read that is slower finds objects gone. */

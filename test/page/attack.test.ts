@@ -1,6 +1,6 @@
 // Goal: pages of other origins, in the browser that has opened a store, read and change nothing of it.
-// Method: a hostile page tries all that a browser lets pages do: from another port of this machine, which is the same
-// site, so that a cookie would be sent; from another site; and under a name that was made to lead to the store.
+// Method: a hostile page tries everything that a browser lets pages do: from another port of this machine, which is the
+// same site, so that a cookie would be sent; from another site; and under a name that resolves to the store.
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -17,7 +17,7 @@ import {
 const SECRET = 'only-for-whoever-opened-it'
 const ROW = '[{"name":"planted"}]'
 
-/** Runs in the hostile page. @returns what it has learned, by the way that it tried */
+/** Runs in the hostile page. @returns what it has learned, by way */
 const ATTACK = `async ({ origin, tableId, row, token }) => {
   const learned = {}
   const attempt = async (name, work, msMax = 3_000) => {
@@ -89,7 +89,7 @@ describe.skipIf(!HAS_BROWSER)('a page of another origin', () => {
   let directory: ShownDirectory<string>
   let hostile: Server
   let port: number
-  /** The headers of what the browser has sent to the hostile server. */
+  /** The headers that the browser has sent to the hostile server. */
   const sent: IncomingHttpHeaders[] = []
 
   beforeAll(async () => {
@@ -113,7 +113,7 @@ describe.skipIf(!HAS_BROWSER)('a page of another origin', () => {
     await directory?.remove()
   })
 
-  /** What a page of an address learns, and does, in the browser that has the session. */
+  /** What a page of an address learns and does in the browser with the session. */
   async function attackFrom(address: string): Promise<Readonly<Record<string, string>>> {
     const page: Page = await directory.context.newPage()
     onTestFinished(() => page.close())
@@ -130,7 +130,7 @@ describe.skipIf(!HAS_BROWSER)('a page of another origin', () => {
   ])('of %s reads and changes nothing', async (_, host) => {
     const learned = await attackFrom(`http://${host}:${port}/`)
 
-    // Every way was tried, and none has led to data.
+    // Every way was tried, and none gave data.
     expect(Object.keys(learned).length).toBeGreaterThan(25)
     expect(JSON.stringify(learned)).not.toContain(SECRET)
     for (const [way, result] of Object.entries(learned)) {
@@ -141,7 +141,7 @@ describe.skipIf(!HAS_BROWSER)('a page of another origin', () => {
     for (const way of Object.keys(learned).filter((name) => name.startsWith('script '))) {
       expect([way, learned[way]]).toEqual([way, 'refused'])
     }
-    const page = await showDirectory(directory) // The session goes on, and the table is as it was.
+    const page = await showDirectory(directory) // The session continues, and the table is unchanged.
     await page.getByRole('link', { name: SECRET }).click()
     await page.getByRole('gridcell', { name: SECRET }).waitFor()
     expect(await page.locator('.place').innerText()).toBe('1–1 of 1')

@@ -1,7 +1,7 @@
-// Goal: a table of a million rows is as quick to look at as a small one.
-// Method: open it, go to the middle, scroll through all of it. With ROWSTASH_PAGE_ROWS, by hand on a machine that does
-// nothing else, it also prints how long that took and what the longest tasks of the tab did meanwhile, and asserts its
-// bounds. Otherwise nothing is asserted of times: the machine may do other work.
+// Goal: a table of a million rows is as fast to view as a small one.
+// Method: open it, go to the middle, scroll through all of it. With ROWSTASH_PAGE_ROWS, by hand on an idle machine, it
+// also prints the times and the longest tasks of the tab, and asserts its bounds. Otherwise no times are asserted,
+// because the machine may be busy.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fillShop } from './shop.js'
 import {
@@ -16,10 +16,10 @@ import { traced } from './trace-tab.js'
 const GIVEN = process.env['ROWSTASH_PAGE_ROWS']
 const ROWS = Number(GIVEN ?? 10_000)
 
-/** What a measurement by hand must not exceed: milliseconds, and bytes of private memory of the tab. */
+/** Bounds of a measurement by hand: milliseconds, and bytes of private memory of the tab. */
 const BOUNDS = { firstRowMs: 300, middleMs: 200, frameMs: 50, memory: 150e6 }
 
-/** Runs in the page before its own script: notes when the first frame with a row in it is over. */
+/** Runs in the page before its own script: records when the first frame with a row has ended. */
 const NOTE_FIRST_ROW = `{
   const look = () => {
     const cell = document.querySelector('.row:not(.head):not(.waiting) [role=gridcell]')
@@ -29,7 +29,7 @@ const NOTE_FIRST_ROW = `{
   look()
 }`
 
-/** Frames of each way to scroll; a second has 60. */
+/** Frames per way of scrolling; a second has 60. */
 const STEPS = GIVEN === undefined ? 40 : 300
 
 /** Runs in the page: goes to the middle, and waits until its rows are there. @returns milliseconds */
@@ -45,7 +45,7 @@ const TO_MIDDLE = `async () => {
   return performance.now() - began
 }`
 
-/** Runs in the page: scrolls through the whole table, by wheels and by jumps. @returns what the frames took */
+/** Runs in the page: scrolls through the whole table, by wheel and by jumps. @returns the times of the frames */
 const THROUGH_ALL = `async () => {
   const grid = document.querySelector('[role=grid]')
   const frames = []

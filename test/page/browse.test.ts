@@ -1,4 +1,4 @@
-// Goal: a person can look at tables of any size in a browser, by mouse and by keyboard, and nothing in them can act.
+// Goal: a person can view tables of any size in a browser, by mouse and by keyboard, and their content cannot act.
 // Method: the page of `rowstash open` in a real browser.
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -55,7 +55,7 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
     await picture(page, 'readme', { width: 1_040, height: 420 })
     await picture(page, 'wide', { width: 1_920, height: 900 })
 
-    // A file that is not there is shown by its URL, and so is one that is no picture.
+    // A missing file is shown by its URL, and so is a file that is no picture.
     await page.getByRole('grid').evaluate((grid, row) => {
       grid.scrollTop = (row - 3) * 30
     }, MISSING)
@@ -77,14 +77,14 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
     })
 
     await cell(page, '10005').waitFor()
-    // A row number stands beside the cells of its own row.
+    // A row number stands beside the cells of its row.
     const row = page.getByRole('row', { name: /^10006 / })
     expect(await row.getAttribute('aria-rowindex')).toBe('10007')
     expect(await row.getByRole('gridcell').first().innerText()).toBe('10005')
     const shown = await page.getByRole('row').count()
     expect(shown).toBeLessThan(60)
 
-    // The edge of a column is dragged; what stands behind it moves along.
+    // The edge of a column is dragged, and the columns after it move along.
     const head = (name: string) => page.getByRole('columnheader', { name: new RegExp(`^${name} `) })
     const [before, behind] = [await head('id').boundingBox(), await head('photo').boundingBox()]
     const at = { x: (before?.x ?? 0) + (before?.width ?? 0) - 3, y: (before?.y ?? 0) + 10 }
@@ -97,9 +97,9 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
       .poll(async () => (await head('id').boundingBox())?.width)
       .toBe((before?.width ?? 0) + 60)
     expect((await head('photo').boundingBox())?.x).toBe((behind?.x ?? 0) + 60)
-    await page.mouse.move(at.x + 90, at.y) // Not any more.
+    await page.mouse.move(at.x + 90, at.y) // no longer dragged
     expect((await head('id').boundingBox())?.width).toBe((before?.width ?? 0) + 60)
-    // The width is of the column: it stays when others are hidden, and when its table is opened again.
+    // The width belongs to the column: it stays when others are hidden, and when the table is opened again.
     await page.locator('summary', { hasText: 'Columns' }).click()
     await page.getByRole('checkbox', { name: 'photo' }).uncheck()
     await expect.poll(() => head('photo').count()).toBe(0)
@@ -162,7 +162,7 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
     await expect.poll(copied).toMatch(/^\[/)
     const rows = JSON.parse(await copied()) as readonly { customer: string }[]
     expect(rows.slice(0, 2).map(({ customer }) => customer)).toEqual(['Ada Byron', 'Alan Turing'])
-    // The focus is where it came from, so the next format is as near.
+    // The focus returns, so the next format is as near.
     for (const key of ['Enter', 'Tab', 'Tab', 'Enter']) await page.keyboard.press(key)
     await expect.poll(copied).toMatch(/^\$rowID,id,photo,customer,/)
   })
@@ -182,13 +182,13 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
     await press('Tab')
     expect(await focused()).toBe('Skip to the content')
     await press('Enter', 'Tab')
-    await page.keyboard.type('ord') // Into the search.
+    await page.keyboard.type('ord') // into the search
     await tabTo('Orders')
     await press('Enter')
     await cell(page, 'Ada Byron').first().waitFor()
     await tabTo('Filter')
     await press('Enter') // The focus goes to the first condition.
-    await press('c', 'Tab', 'Tab') // The column "customer", and the value.
+    await press('c', 'Tab', 'Tab') // the column "customer", and the value
     await page.keyboard.type('Ada Byron')
     await press('Enter')
     await expect.poll(() => page.locator('.place').innerText()).toMatch(/ of [\d,]+\+?$/)
@@ -198,7 +198,7 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
     await tabTo('Only the first')
     await press('Enter', 'Escape')
     await expect.poll(() => page.getByRole('columnheader').count()).toBe(2)
-    await cell(page, '5').waitFor() // The old grid went with the keypress: these are the new rows.
+    await cell(page, '5').waitFor() // The keypress removed the old grid: these are the new rows.
     expect(await focused()).toBe('Columns')
     await page.getByRole('grid').focus()
     await press('ArrowDown', 'Enter')
@@ -256,10 +256,10 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
       '$rowID,id',
       expect.stringMatching(/^[\w-]{22},0$/),
     ])
-    // The key of a session is in no shell.
+    // No shell has the key of a session.
     expect(await page.getByRole('button', { name: 'as a curl command' }).count()).toBe(0)
 
-    // A row is shown in full, also where its columns are hidden.
+    // A row is shown with all its columns, even hidden ones.
     await cell(page, '5').dblclick()
     const pane = page.getByRole('complementary')
     await expect.poll(() => pane.innerText()).toContain('Delivered to the door, parcel 155.')
@@ -307,7 +307,7 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
       .waitFor()
     const facts = (at: number) => page.locator('.facts').nth(at).innerText()
     await expect.poll(() => facts(0)).toMatch(/accepts writes\s+yes\s+Running jobs\s+0/)
-    // Nothing has counted them, so the lists were asked.
+    // Nothing has counted them, so the lists were requested.
     await expect.poll(() => facts(1)).toMatch(/Rows of tables\s+5\.\d MB\s+Staged rows\s+0 bytes/)
     await page.getByText('does no background work').waitFor()
     expect(await page.locator('.plot path.line').count()).toBe(9)
@@ -319,7 +319,7 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
   test('shows how far a verification has come, and what it has found', async () => {
     const page = await showDirectory(directory)
     await page.getByRole('link', { name: 'Health' }).click()
-    // The bytes that are held tell how much there is to read.
+    // The stored bytes tell how much there is to read.
     await page
       .locator('.facts')
       .getByText(/^5\.\d MB$/)
@@ -344,12 +344,12 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
     await say(`${JSON.stringify({ report: { ok: false, damageCount: 1, checked } })}\n`)
     await say(undefined)
     await page.getByText('Damage found: 1. Checked: 1 table, 9,000 rows').waitFor()
-    await page.getByText(MARKUP).waitFor() // What it has found stays.
+    await page.getByText(MARKUP).waitFor() // Its findings stay.
     expect(await page.getByRole('button', { name: 'Verify everything' }).isEnabled()).toBe(true)
   })
 })
 
-/** The page gets what a test says as the answer of a verification. @returns says it; undefined: it ends */
+/** Answers the page's verification with a test's lines. @returns sends a line; undefined: ends the answer */
 async function sayVerified(page: Page): Promise<(text: string | undefined) => Promise<void>> {
   await page.evaluate(() => {
     const ask = window.fetch
@@ -366,7 +366,7 @@ async function sayVerified(page: Page): Promise<(text: string | undefined) => Pr
   return (text) => page.evaluate(`void say(${JSON.stringify(text)})`) as Promise<void>
 }
 
-/** Has the server do something between so many readings of its metrics. */
+/** Keeps the server busy during a number of readings of its metrics. */
 async function workFor(page: Page, readings: number): Promise<void> {
   for (let reading = 0; reading < readings; reading++) {
     const requests = Math.round(6 + 5 * Math.sin(reading / 6) + (reading % 3))

@@ -1,5 +1,6 @@
-// Goal: a person saves what is seen of a table as a file, whatever its format and its size.
-// Method: the page of `rowstash open` in a real browser, which writes into a file that the page was given, or downloads.
+// Goal: a person saves the visible part of a table as a file, in any format and size.
+// Method: the page of `rowstash open` in a real browser, which writes into a file that the page was given, or
+// downloads.
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -32,7 +33,7 @@ describe.skipIf(!HAS_BROWSER)('a download in Chromium', () => {
     return page
   }
 
-  /** The picker of files is a window of the system: a person has chosen a file of the page's own. */
+  /** The file picker is a window of the system, so the page gets a file of its own as the person's choice. */
   async function giveFile(page: Page): Promise<() => Promise<string>> {
     await page.evaluate(() => {
       const showSaveFilePicker = async ({ suggestedName }: { suggestedName: string }) => {
@@ -114,7 +115,7 @@ describe.skipIf(!HAS_BROWSER)('a download in Chromium', () => {
   test('is cancelled, and what breaks off is told', async () => {
     const page = await showOrders()
     await giveFile(page)
-    // The answer that the page gets says its first rows, and then nothing.
+    // The page's answer contains its first rows, and then stalls.
     await page.evaluate(() => {
       const ask = window.fetch
       const answer = new TransformStream<Uint8Array, Uint8Array>()

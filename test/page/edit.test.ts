@@ -1,5 +1,5 @@
-// Goal: a person corrects cells in the grid, by mouse and by keyboard, loses nothing that others write, and can take
-// back what was done.
+// Goal: a person corrects cells in the grid, by mouse and by keyboard, overwrites nothing that others write, and can
+// undo changes.
 // Method: the page of `rowstash open --write` in a real browser, in one tab and in two.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -46,7 +46,7 @@ describe.skipIf(!HAS_BROWSER)('edits in Chromium', () => {
 
   const saved = (page: Page) => page.locator('.editState').getByText('Saved').waitFor()
 
-  /** What the store has in a row. */
+  /** The stored content of a row. */
   async function stored(page: Page, row: number): Promise<Record<string, unknown>> {
     return page.evaluate(
       async ([table, from]) => {
@@ -89,7 +89,7 @@ describe.skipIf(!HAS_BROWSER)('edits in Chromium', () => {
     await page.keyboard.press('Control+Shift+z')
     await expect.poll(() => cell.innerText()).toBe('Alan M. Turing')
     await expect.poll(async () => (await stored(page, 2))['customer']).toBe('Alan M. Turing')
-    // A key that types begins with it, Escape gives it up, Delete empties the cell.
+    // Typing begins an edit with the typed key, Escape cancels it, Delete empties the cell.
     await page.keyboard.press('Home')
     await page.keyboard.type('12')
     expect(await page.getByLabel('id, row 2').inputValue()).toBe('12')
@@ -131,7 +131,7 @@ describe.skipIf(!HAS_BROWSER)('edits in Chromium', () => {
     const tags = await edit(5, 'tags')
     expect(await tags.inputValue()).toBe('gift\nexpress')
     await tags.fill('gift\nslow')
-    await cellOf(page, 7, 'city').click() // Whoever goes elsewhere saves.
+    await cellOf(page, 7, 'city').click() // Leaving the cell saves it.
     await expect.poll(() => cellOf(page, 5, 'tags').innerText()).toBe('gift · slow')
     await saved(page)
     expect(await stored(page, 5)).toMatchObject({ tags: ['gift', 'slow'], day: '2031-02-03' })
@@ -169,7 +169,7 @@ describe.skipIf(!HAS_BROWSER)('edits in Chromium', () => {
     const problems = mine.getByRole('region', { name: 'Changes that were not saved' })
     await expect.poll(() => problems.getByRole('listitem').count()).toBe(2)
     await mine.getByRole('grid').evaluate((grid) => {
-      grid.scrollTop = 0 // What is said above has taken the place of rows.
+      grid.scrollTop = 0 // The message above has displaced rows.
     })
     const first = problems.getByRole('listitem').filter({ hasText: 'customer, row 10' })
     expect(await first.innerText()).toMatch(/Theirs\s+Theirs\s+Yours\s+Mine/)
@@ -303,7 +303,7 @@ describe.skipIf(!HAS_BROWSER)('edits in Chromium', () => {
     const pages = [await showOrders(), await showOrders()] as const
     const start = Date.now()
     const counts = { saved: 0, conflicts: 0 }
-    /** By row, what was written last, and by the tab, what it has seen. */
+    /** By row: the last value written, and per tab the value that it has seen. */
     const last = new Map<number, string>()
     const seen = new Map<string, string | undefined>()
     const edit = async (page: Page, who: number, turn: number): Promise<void> => {
@@ -316,7 +316,7 @@ describe.skipIf(!HAS_BROWSER)('edits in Chromium', () => {
       await input.press('Enter')
       const problem = page.locator('.editProblems li')
       if (isConflict) {
-        // What is there is what the other tab wrote last: nothing was written over.
+        // The stored value is the other tab's last one: nothing was overwritten.
         expect(await problem.innerText()).toMatch(new RegExp(`${last.get(row)}[^]*${text}`))
         expect((await stored(page, row))['city']).toBe(last.get(row))
         await problem.getByRole('button', { name: 'Use yours' }).click()

@@ -1,7 +1,7 @@
-// Goal: a file as people have it becomes by the page the table that it becomes by the command, with the same report; what
-// the command refuses, the page refuses in the same words.
-// Method: the files of test/intake, chosen one after the other in a browser. What has to be said of a file is chosen above
-// its preview; the report of the command is put into the words of the page.
+// Goal: the page makes the same table of a file as the command, with the same report, and refuses what the command
+// refuses, in the same words.
+// Method: the files of test/intake, chosen one after another in a browser. Options are chosen above the preview. The
+// command's report is converted to the words of the page.
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { shownText } from '../../adapters/page/browser/base/dom.js'
@@ -15,7 +15,7 @@ import { HAS_BROWSER, launchBrowser } from './shown-page.js'
 
 const FILES = Object.entries({ ...CSV_FILES, ...OTHER_FILES })
 
-/** Options of a dialect that the page has no choice for: such files take the command. */
+/** Options of a dialect without a choice in the page: such files need the command. */
 const WITHOUT_CHOICE = [
   'skipLines',
   'comment',
@@ -31,12 +31,12 @@ const WITHOUT_CHOICE = [
   'columns',
 ]
 
-/** What the command tells with its other lines, and not as a warning. */
+/** Advice that the command prints in other lines, not as a warning. */
 const TOLD_OTHERWISE = /^(?:The rows are those of the array|Objects in rows became)/
 
 type Said = Source['said']
 
-/** What is chosen in the page for what is said; undefined: there is no choice for it. */
+/** The choices in the page for given options; undefined: there is no choice for one of them. */
 function choicesOf({ decimal, thousands, ...said }: Said): readonly [string, string][] | undefined {
   const isBeyond = Object.entries(said).some(
     ([name, value]) => WITHOUT_CHOICE.includes(name) || typeof value !== 'string',
@@ -88,7 +88,7 @@ describe.skipIf(!HAS_BROWSER)('the files of the intake in the page', () => {
     await button.click()
   }
 
-  /** What a report is in the words of the page. */
+  /** A report in the words of the page. */
   function wordsOf({ format, encoding, delimiter, headerLine, advice }: IntakeReport) {
     const known = Object.entries<string>(TEXT.delimiters).find(([mark]) => mark === delimiter)
     const fields =
@@ -105,7 +105,7 @@ describe.skipIf(!HAS_BROWSER)('the files of the intake in the page', () => {
     const left = FILES.filter((file) => !taken.includes(file))
     const options = new Set(left.flatMap(([, { given = {} }]) => Object.keys(given)))
     expect(taken.length).toBeGreaterThanOrEqual(80)
-    options.delete('header') // Names that stand in no line.
+    options.delete('header') // names without a line
     expect(WITHOUT_CHOICE).toEqual(expect.arrayContaining([...options]))
   })
 
@@ -113,7 +113,7 @@ describe.skipIf(!HAS_BROWSER)('the files of the intake in the page', () => {
     const refused = file.columns === undefined ? file.refused : file.refusedBy?.['page']
     await choose(name, file)
     if (refused !== undefined) {
-      // Most are refused before; what the server refuses is begun.
+      // Most files are refused earlier. An import that the server refuses is begun.
       const begins = page.getByRole('button', { name: 'Import', exact: true })
       await begins.click({ timeout: 1_000 }).catch(() => undefined)
       const told = () => page.locator('.steps').innerText()

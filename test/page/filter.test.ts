@@ -1,5 +1,5 @@
-// Goal: a person finds rows by conditions whose inputs are of the kind of their column, by mouse and by keyboard alone.
-// Method: the page of `rowstash open` in a real browser; the rows that match are counted here, too.
+// Goal: a person finds rows by conditions whose inputs suit the kind of their column, by mouse and by keyboard alone.
+// Method: the page of `rowstash open` in a real browser. The matching rows are also counted here.
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fillShop } from './shop.js'
@@ -85,7 +85,7 @@ describe.skipIf(!HAS_BROWSER)('the filter in Chromium', () => {
     expect(await faults(page)).toEqual([])
     await picture(page, 'filter')
 
-    // What is offered has the other conditions; an empty cell is one of them.
+    // The offered values satisfy the other conditions; an empty cell is one of them.
     await page.getByRole('button', { name: 'Add a condition' }).click()
     await column(page).nth(1).selectOption('photo')
     await page.getByRole('button', { name: /^empty \d/ }).click()
@@ -132,12 +132,12 @@ describe.skipIf(!HAS_BROWSER)('the filter in Chromium', () => {
     const press = async (...keys: readonly string[]) => {
       for (const key of keys) await page.keyboard.press(key)
     }
-    await press('c', 'Tab', 'Tab') // The column "customer" that contains something.
+    await press('c', 'Tab', 'Tab') // contains, in the column "customer"
     await page.getByRole('button', { name: 'Ada Byron 420' }).waitFor()
     await page.keyboard.type('hop')
     await press('Enter')
     await matches(page, 420)
-    await press('Tab', 'Tab', 'Tab') // Match case, remove, the first value that is offered.
+    await press('Tab', 'Tab', 'Tab') // match case, remove, the first offered value
     await press('Tab', 'Enter')
     await expect.poll(() => operator(page).inputValue()).toBe('eq')
     await matches(page, 420)
@@ -152,7 +152,7 @@ describe.skipIf(!HAS_BROWSER)('the filter in Chromium', () => {
         .evaluate((each) => each === document.activeElement),
     ).toBe(true)
     await remove.press('Enter')
-    expect(await remove.count()).toBe(1) // An empty one.
+    expect(await remove.count()).toBe(1) // an empty one
     await page.getByRole('button', { name: 'Apply' }).press('Enter')
     await matches(page, ROWS)
   })

@@ -1,9 +1,9 @@
-// A way to a server on which a test can hold chunks back: what is in the middle of an import stays there.
+// A proxy that can hold chunks back, so that an import stays in the middle.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** Passes requests on. It stays at its port while the server ends and starts again. */
+/** Passes requests on. It keeps its port while the server ends and starts again. */
 export class Gate {
   readonly #server = createServer((asked, answer) => void this.#take(asked, answer))
   readonly #port: number
@@ -12,11 +12,11 @@ export class Gate {
   #onStored: () => void = () => undefined
   #onHeld: () => void = () => undefined
   #onFailed: () => void = () => undefined
-  /** Chunks that were sent, and those that the server has acknowledged. */
+  /** Number of chunks sent, and of chunks that the server has acknowledged. */
   sent = 0
   stored = 0
 
-  /** @param port - Of the server. */
+  /** @param port - The port of the server. */
   constructor(port: number) {
     this.#port = port
   }
@@ -28,7 +28,7 @@ export class Gate {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** Lets so many more chunks pass, and holds the next ones. Resolves when the server has acknowledged them. */
+  /** Lets this many more chunks pass, and holds the next ones. Resolves when the server has acknowledged them. */
   async holdAfter(count: number): Promise<void> {
     this.#open = count
     const all = this.stored + count
@@ -40,8 +40,8 @@ export class Gate {
   }
 
   /**
-   * Lets what is held go to a server that is gone. What is sent again is held, so that no sender comes to the end of its
-   * tries. Resolves when one chunk has failed.
+   * Passes the held chunks to a server that has ended. Repeated requests are held, so that no sender runs out of
+   * attempts. Resolves when one chunk has failed.
    */
   async failHeld(): Promise<void> {
     this.#open = 0
@@ -80,7 +80,7 @@ export class Gate {
     if (isChunk) {
       this.sent++
       if (this.#open-- <= 0) await this.#hold()
-      if (asked.destroyed) return // Whoever sent it has gone.
+      if (asked.destroyed) return // Its sender has gone.
     }
     const passed = request(
       { host: '127.0.0.1', port: this.#port, method, path, headers, agent: false },

@@ -1,4 +1,5 @@
-// Goal: whoever has not opened the printed address can read and change nothing of a store that `rowstash open` shows.
+// Goal: a client that has not opened the printed address can read and change nothing of a store that `rowstash open`
+// shows.
 // Method: requests as other programs, and pages of other origins, would send them.
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -18,7 +19,7 @@ afterAll(() => directory.remove())
 
 type Answer = Readonly<{ status: number; headers: NodeJS.Dict<string | string[]>; body: string }>
 
-/** Sends a request with exactly these headers; fetch would not let `Host` and `Origin` be chosen. */
+/** Sends a request with exactly these headers: fetch does not permit `Host` and `Origin`. */
 function ask(
   { origin }: OpenedStore,
   path: string,
@@ -99,7 +100,7 @@ describe('rowstash open', () => {
         const change = { method: 'DELETE', cookie, origin: opened.origin }
         expect((await ask(opened, `/tables/${tableId}`, change)).status).toBe(403)
       }
-      expect(new URL(opened.address).search).toBe('') // The token is behind #, which is not sent either.
+      expect(new URL(opened.address).search).toBe('') // The token follows #, which is not sent either.
     })
   })
 
@@ -170,7 +171,7 @@ describe('rowstash open', () => {
         }
       }
       expect((await ask(opened, `/tables/${tableId}/rows`, change)).body).toContain('scope_missing')
-      // What is staged is shown, and not changed.
+      // Staged rows can be read, and not changed.
       expect((await ask(opened, '/stashes', { authorization })).body).toBe('{"data":[]}')
       expect((await ask(opened, '/admin/verify', change)).body).toContain('"ok":true')
     })

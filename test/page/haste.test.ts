@@ -1,4 +1,4 @@
-// Goal: a person who is faster than the server or the screen loses neither the place, nor the focus, nor a choice.
+// Goal: a person who is faster than the server or the screen loses neither the position, nor the focus, nor a choice.
 // Method: the page of `startServer` in a real browser. Answers, files and timers are held until the person has acted.
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -148,7 +148,7 @@ describe.skipIf(!HAS_BROWSER)('a person in haste', () => {
   test('goes far in an order that is sorted meanwhile, and is told', async () => {
     const page = await showLong()
     const release = await hold(page, /\/rows\?.*from=2999&limit=1\b/)
-    const asked = page.waitForRequest(/from=2999&limit=1\b/) // Before anybody goes there.
+    const asked = page.waitForRequest(/from=2999&limit=1\b/) // before anybody goes there
     await page.goto(`${page.url().split('?')[0]}?sort=-name`)
     await asked
     await page.getByRole('grid').evaluate((element) => {
@@ -241,7 +241,7 @@ describe.skipIf(!HAS_BROWSER)('a person in haste', () => {
     const page = await shown()
     await page.getByRole('link', { name: 'Import' }).click()
     await page.getByText('Drop a file anywhere').waitFor()
-    // The file is read once to see that it is a text, and then for its first rows: these are held.
+    // The file is read once to check that it is text, and then for its first rows: these reads are held.
     await page.evaluate(() => {
       const { stream } = Blob.prototype
       let reads = 0

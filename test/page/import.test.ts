@@ -1,5 +1,5 @@
-// Goal: a person brings in a file by dropping it, sees what it has and what does not fit, and knows what was done.
-// Method: the page of `rowstash open --write` in a real browser; the tables are read back by the library.
+// Goal: a person imports a file by dropping it, sees its content and what does not fit, and learns the result.
+// Method: the page of `rowstash open --write` in a real browser. The library reads the tables back.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ import {
 
 /** Lines of CSV; 4 MB, so that there are several chunks. */
 const ROWS = 60_000
-/** How long a machine that does much else may take for them. */
+/** How long a busy machine may take to stage them. */
 const STAGED_MS_MAX = 60_000
 const LINE = (index: number) =>
   `${index},Row ${index} of a file that a person has dropped,${index / 4},2024-05-${10 + (index % 20)}\n`
@@ -37,7 +37,7 @@ const MISFITS: readonly (readonly [row: number, column: string, value: string])[
   [62, 'weight', 'n/a'],
 ]
 
-/** CSV of shipments, some values of which are replaced. */
+/** CSV of shipments, with some values replaced. */
 function shipments(rows: number, replaced: typeof MISFITS = []): string {
   const lines = Array.from({ length: rows }, (_, index) => {
     const fields = {
@@ -113,7 +113,7 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
   const choose = (page: Page, name: string) => page.locator('#file').setInputFiles(pathOf(name))
   const begin = (page: Page) => page.getByRole('button', { name: 'Import', exact: true }).click()
 
-  /** The cells of the table that is shown, by its first columns. */
+  /** The first columns of the shown table. */
   async function shownCells(page: Page, count: number): Promise<readonly string[]> {
     await page.getByRole('link', { name: 'Show the table' }).click()
     await page.locator('.row:not(.waiting) [role=gridcell]').first().waitFor()
@@ -133,7 +133,7 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     expect(await list.innerText()).toMatch(/^Spare\s+1\s/)
 
     await page.getByRole('button', { name: 'Delete the table Spare' }).click()
-    const isSaid = page.getByText('“Spare” was deleted.').waitFor() // For seconds only.
+    const isSaid = page.getByText('“Spare” was deleted.').waitFor() // shown for seconds only
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await isSaid
     await search.fill('')
@@ -147,7 +147,7 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     page.on('response', (answer) => {
       if (answer.status() >= 400) refused.push(`${answer.status()} ${answer.url()}`)
     })
-    await dropFile(page, pathOf('many.csv')) // On the list of tables.
+    await dropFile(page, pathOf('many.csv')) // onto the list of tables
 
     await page.getByRole('columnheader', { name: 'day (date)' }).waitFor()
     expect(await page.getByRole('cell', { name: 'Row 1 of a file' }).count()).toBe(1)
@@ -157,7 +157,7 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     const release = await hold(page, /\/tables\?(?!.*validate)/)
     await begin(page)
     await page.getByText('Committing …').waitFor({ timeout: STAGED_MS_MAX })
-    // Whether it took place would not be known.
+    // Otherwise its outcome would be unknown.
     expect(await page.getByRole('button', { name: 'Cancel' }).count()).toBe(0)
     release()
     await page.getByRole('heading', { name: 'The import is complete.' }).waitFor()
@@ -237,20 +237,20 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     while ((await focused(page)) !== 'Import') await press('Tab')
     await press('Enter')
     await page.getByText('Drop a file anywhere').waitFor()
-    // The browser is told to give the chooser to the test, which takes a moment.
+    // The browser needs a moment to hand the chooser to the test.
     const chooser = page.waitForEvent('filechooser')
     while (!(await page.evaluate(() => document.activeElement?.id === 'file'))) await press('Tab')
     await press('Enter')
     await (await chooser).setFiles(pathOf('spare.tsv'))
     await page.getByRole('columnheader', { name: 'name (string)' }).waitFor()
 
-    await press('Tab') // To the format, which was told by the name.
+    await press('Tab') // to the format, which the name has set
     expect(await page.evaluate(() => (document.activeElement as HTMLSelectElement).value)).toBe(
       'tsv',
     )
     while (!(await page.evaluate(() => document.activeElement?.id === 'mode'))) await press('Tab')
-    await press('ArrowDown', 'ArrowDown') // From a new table to all rows of one.
-    await press('Tab', 'O') // To the table.
+    await press('ArrowDown', 'ArrowDown') // from a new table to all rows of one
+    await press('Tab', 'O') // to the table
     while ((await focused(page)) !== 'Import') await press('Tab')
     await press('Enter')
     await page.getByRole('heading', { name: 'The import is complete.' }).waitFor()
@@ -292,7 +292,7 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
         return ((await answer.json()) as { data: { rows: number }[] }).data.map(({ rows }) => rows)
       })
     expect(await staged()).toContain(64)
-    await choose(page, 'orders.ndjson.gz') // In its place.
+    await choose(page, 'orders.ndjson.gz') // in place of the other file
     await page.getByRole('columnheader', { name: 'total' }).waitFor()
     expect(await staged()).not.toContain(64)
   })
@@ -303,16 +303,16 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     const asked = page.waitForRequest(/\/tables\?.*validate=only/)
     await choose(page, 'bad.json')
     await page.getByRole('heading', { name: 'bad.json' }).waitFor()
-    await asked // Else the next choice overtakes the file, and this is never asked.
+    await asked // Otherwise the next choice is faster, and this is never requested.
     await page.getByLabel('Import as').selectOption('add')
     await page.getByText('Values that do not fit: 1').waitFor()
-    // The preview does with them what the import would do.
+    // The preview treats them as the import would.
     await page.getByLabel('Values that do not fit').selectOption('updateSchema')
     await page.getByRole('columnheader', { name: 'total (string)' }).waitFor()
     expect(await page.getByText('Values that do not fit: 1').count()).toBe(0)
     await page.getByLabel('Values that do not fit').selectOption('abort')
     await page.getByText('Values that do not fit: 1').waitFor()
-    // What a new table would make of the file comes late, and takes the place of nothing.
+    // What a new table would make of the file arrives late, and replaces nothing.
     const late = page.waitForResponse(/\/tables\?.*validate=only/)
     release()
     await (await late).finished()
@@ -345,7 +345,7 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     await page.getByRole('button', { name: 'Import anyway' }).waitFor({ timeout: STAGED_MS_MAX })
     expect(await page.getByRole('cell', { name: 'row 12,000: none' }).count()).toBe(1)
     await page.getByText(/The merge will make these changes, in rows: [\d,]+ added, \d/).waitFor()
-    await page.getByRole('button', { name: 'Change the import' }).click() // Deletes what is staged.
+    await page.getByRole('button', { name: 'Change the import' }).click() // deletes the staged rows
     await page.getByLabel('Name of the table').waitFor()
   })
 
@@ -473,7 +473,7 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
       await page.getByRole('link', { name: place, exact: true }).click()
       await page.getByRole('heading', { name: place, exact: true }).waitFor()
       await expect.poll(showsOver).toBe(true)
-      await over.waitFor({ state: 'hidden' }) // Nothing is dragged any more.
+      await over.waitFor({ state: 'hidden' }) // Nothing is being dragged.
     }
     await expect.poll(showsOver).toBe(true)
     await move('drop')
@@ -529,8 +529,8 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     expect(Number(await page.locator('progress').getAttribute('value'))).toBeLessThan(0.7)
     expect(await faults(page)).toEqual([])
     await picture(page, 'import')
-    const isRefused = page.getByText('An import is in progress.').waitFor() // For seconds only.
-    await dropFile(page, pathOf('bad.json')) // It takes the place of nothing that is under way.
+    const isRefused = page.getByText('An import is in progress.').waitFor() // shown for seconds only
+    await dropFile(page, pathOf('bad.json')) // It does not replace the running import.
     await isRefused
     const isCancelled = page.getByText('Cancelled. Nothing was changed.').waitFor()
     await page.getByRole('button', { name: 'Cancel' }).click()

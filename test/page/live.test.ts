@@ -1,4 +1,4 @@
-// Goal: a person sees what others change, how much it is, and takes it without losing the place.
+// Goal: a person sees what others change and how much, and loads the changes without losing the position.
 // Method: the page of `startServer` in a real browser, while the library changes the tables of its store.
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -55,7 +55,7 @@ describe.skipIf(!HAS_BROWSER)('what others change', () => {
     page.getByRole('gridcell', { name: `row ${id}`, exact: true })
   const added = (from: number, count: number) =>
     Array.from({ length: count }, (_, at) => ({ id: from + at, name: `row ${from + at}` }))
-  /** The first row in view, and how many there are; what is said takes the place of the last ones. */
+  /** The first visible row, and the number of rows. The message takes the place of the last ones. */
   const place = async (page: Page) =>
     (await page.locator('.place').innerText()).replace(/–.* of /, '–')
 
@@ -75,7 +75,7 @@ describe.skipIf(!HAS_BROWSER)('what others change', () => {
     await row(page, 2_005).waitFor()
     expect(await page.getByText('rows changed.').isVisible()).toBe(false)
 
-    // At once, by keyboard: the box stays, so that it can be ended.
+    // At once, by keyboard: the box stays, so that it can be unchecked.
     await table.addRows(added(ROWS + 12, 1))
     await page.getByText('1 row changed.').waitFor()
     await page.getByRole('checkbox', { name: 'Show changes at once' }).press(' ')
@@ -116,7 +116,7 @@ describe.skipIf(!HAS_BROWSER)('what others change', () => {
     await see(true)
     await ended
     await table.addRows(added(ROWS + 2, 3))
-    await third.getByText('3 rows changed.').waitFor() // Whoever sees it is told meanwhile.
+    await third.getByText('3 rows changed.').waitFor() // A person who sees it learns it meanwhile.
     expect([asked, await other.getByText('rows changed.').isVisible()]).toEqual([[], false])
     await see(false)
     await other.getByText('3 rows changed.').waitFor()

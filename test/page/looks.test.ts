@@ -1,5 +1,5 @@
 // Goal: each view says what it is, what is wrong and what it waits for, and fits a phone.
-// Method: the page of `rowstash open --write` in a real browser; what a server says of its day is made up.
+// Method: the page of `rowstash open --write` in a real browser. The server's metrics of a day are invented.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -38,7 +38,7 @@ describe.skipIf(!HAS_BROWSER)('the views in Chromium', () => {
   const goTo = (page: Page, name: string) =>
     page.getByRole('link', { name, exact: true }).first().click()
 
-  /** Elements in which something stands beside what is seen. */
+  /** Elements with content beyond their visible width. */
   const sideways = (page: Page) =>
     page.evaluate(() =>
       [...document.querySelectorAll('main, main :is(.page, .wide, .pane)')]
@@ -63,7 +63,7 @@ describe.skipIf(!HAS_BROWSER)('the views in Chromium', () => {
     expect(await sideways(page)).toEqual([])
     const [first, second] = await page.locator('.lines .plot').all()
     const height = ((await second?.boundingBox())?.y ?? 0) - ((await first?.boundingBox())?.y ?? 0)
-    expect(height).toBeLessThan(60) // A line each.
+    expect(height).toBeLessThan(60) // one line each
 
     await goTo(page, 'Tables')
     await page.getByRole('link', { name: 'Orders' }).click()
@@ -106,7 +106,7 @@ describe.skipIf(!HAS_BROWSER)('the views in Chromium', () => {
     const requests = page.getByRole('group', { name: 'Requests' })
     expect(await requests.innerText()).toContain('24 h ago\nhighest 10/s')
     const drawn = (await requests.locator('.line').getAttribute('d'))?.split('L') ?? []
-    // Of the last 281 times, most of which had no request.
+    // For the last 281 times, most of which had no request.
     expect(drawn.length).toBe(281)
     expect(new Set(drawn.map((point) => point.split(',')[1])).size).toBe(4)
     expect(await faults(page)).toEqual([])

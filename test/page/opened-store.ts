@@ -9,7 +9,7 @@ import type { Store } from '../../src/index.js'
 export type OpenedStore = Readonly<{
   /** The printed address, with its token. */
   address: string
-  /** Without the token. */
+  /** The address without the token. */
   origin: string
   token: string
   close(): Promise<void>
@@ -40,7 +40,7 @@ export async function openDirectoryPage(
   return { address, origin, token: hash.replace('#token=', ''), close }
 }
 
-/** What a function that filled a store has returned is `made`. */
+/** `made` is the result of the function that filled the store. */
 export type MadeDirectory<T> = Readonly<{ path: string; made: T; remove(): Promise<void> }>
 
 /** A directory whose store a function has filled. */

@@ -1,5 +1,5 @@
-// Goal: a person sorts, searches and copies rows, by mouse and by keyboard alone, and a link shows what was seen.
-// Method: the page of `rowstash open` in a real browser; the rows are compared with those that are sorted here.
+// Goal: a person sorts, searches and copies rows, by mouse and by keyboard alone, and a link shows the same view.
+// Method: the page of `rowstash open` in a real browser. The rows are compared with rows sorted here.
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fillShop } from './shop.js'
@@ -35,7 +35,7 @@ describe.skipIf(!HAS_BROWSER)('the order of rows in Chromium', () => {
 
   const head = (page: Page, name: string) =>
     page.getByRole('columnheader', { name: new RegExp(`^${name}\\b`) })
-  /** The texts of a column in the rows in view, by the number of the column. */
+  /** The texts of a column in the visible rows, by the column's number. */
   const column = async (page: Page, at: number): Promise<readonly string[]> => {
     const rows = page.locator('.row:not(.head):not([hidden])')
     const found = await rows.evaluateAll(
@@ -72,12 +72,12 @@ describe.skipIf(!HAS_BROWSER)('the order of rows in Chromium', () => {
       grid.scrollTop = 15_000 * 30
     })
     await expect.poll(first(page, ID)).toEqual(DOWN.slice(15_000, 15_003).map(String))
-    // The place stays when the order goes.
+    // The position stays when the order is removed.
     await total.click()
     await expect.poll(first(page, ID)).toEqual(['15000', '15001', '15002'])
     expect(await total.getAttribute('aria-sort')).toBe('none')
 
-    // With shift a column is added; an edge that is dragged sorts nothing.
+    // Shift adds a column to the order; dragging an edge sorts nothing.
     await head(page, 'customer').click()
     await total.click({ modifiers: ['Shift'] })
     await total.click({ modifiers: ['Shift'] })
@@ -111,7 +111,7 @@ describe.skipIf(!HAS_BROWSER)('the order of rows in Chromium', () => {
     expect(query(page).getAll('sort')).toEqual(['customer', '-total'])
     const adas = DOWN.filter((index) => index % 5 === 0)
     await expect.poll(first(page, ID)).toEqual(adas.slice(0, 3).map(String))
-    await press('Enter') // It alone.
+    await press('Enter') // only this one
     await expect.poll(active).toBe('ascending')
     expect(query(page).getAll('sort')).toEqual(['total'])
     await press('ArrowDown')
@@ -175,7 +175,7 @@ describe.skipIf(!HAS_BROWSER)('the order of rows in Chromium', () => {
     await page.goBack()
     await expect.poll(place).toMatch(/ of 20,000$/)
     await page.goForward()
-    await expect.poll(place).toMatch(/ of 4,000$/) // Of one filter, whose rows are not all read.
+    await expect.poll(place).toMatch(/ of 4,000$/) // with one filter, before all its rows are read
   })
 
   test('goes with the text that is looked for in all columns', async () => {
@@ -223,10 +223,10 @@ describe.skipIf(!HAS_BROWSER)('the order of rows in Chromium', () => {
     expect(await page.locator('[aria-selected=true]').count()).toBe(4)
     await expect.poll(() => page.locator('.place').innerText()).toMatch(/2 × 2 chosen$/)
     expect(await faults(page)).toEqual([])
-    await head(page, 'customer').click() // Another order: the block is gone with the click.
+    await head(page, 'customer').click() // Another order: the click removes the block.
     await expect.poll(() => page.locator('[aria-selected=true]').count()).toBe(0)
 
-    // All rows, of which the first ones are not there any more.
+    // All rows, the first of which are no longer loaded.
     await press('ArrowDown', 'Home', 'Shift+Control+End')
     const lines = (await copied()).split(/\r\n/)
     expect(lines).toHaveLength(ROWS + 1)
@@ -236,7 +236,7 @@ describe.skipIf(!HAS_BROWSER)('the order of rows in Chromium', () => {
     await press('Control+a')
     await expect.poll(() => page.locator('.place').innerText()).toMatch(/20,000 × 3 chosen$/)
 
-    // By mouse: what it is drawn over, also beyond the edge; then up to where it is clicked with shift.
+    // By mouse: the cells over which it is drawn, also beyond the edge; then up to a click with shift.
     await page.getByRole('grid').evaluate((grid) => {
       grid.scrollTop = 0
     })

@@ -173,7 +173,7 @@ test('cells that are copied stay cells, whatever is in them', () => {
   expect(textOfCells(rows, ['a', 'b', 'c'])).toBe(
     '"x\ty"\t"say ""hi"""\t"one\ntwo"\r\n34.50\t\t"[""p"",1]"\r\n',
   )
-  // One cell goes into texts, too.
+  // A single cell can be copied to the clipboard as text too.
   expect(textOfCells(rows.slice(0, 1), ['c'])).toBe('one\ntwo')
   expect(textOfCells([], ['c'])).toBe('')
 })
@@ -261,7 +261,7 @@ describe('the rows that match a condition', () => {
 })
 
 describe('the rows of an order', () => {
-  /** A server that sorts so many rows at most, beside the first 10,000. */
+  /** A server that sorts at most this many rows, besides the first 10,000. */
   function sorted(
     count: number,
     rowsMax = Number.POSITIVE_INFINITY,
@@ -303,7 +303,7 @@ describe('the rows of an order', () => {
     await there(rows, 100)
     expect([rows.count, rows.isOpen, rows.isCut]).toEqual([40_000, false, false])
     const isSorted = () => asked.some(({ limit }) => limit === 1)
-    await expect.poll(isSorted, { interval: 1 }).toBe(true) // Before anybody goes there.
+    await expect.poll(isSorted, { interval: 1 }).toBe(true) // before anybody goes there
     for (const at of [20_000, 25_000, 30_000]) rows.want(at, at + 20)
     await there(rows, 30_000)
     expect(asked.filter(({ limit }) => limit === 1)).toEqual([
@@ -397,7 +397,7 @@ test('what was staged before makes an import no faster', () => {
   let now = 0
   const clock = new RateClock(() => now)
   const skipped = { rows: 900, bytes: 9_000 }
-  now = 2_000 // It took so long to find out what is there.
+  now = 2_000 // It took this long to find out.
   expect(clock.rateOf({ rows: 900, bytes: 9_000, chunks: 9, skipped }, 0.9).rows).toBe(0)
   now = 4_000
   const { rows, bytes, secondsLeft } = clock.rateOf(

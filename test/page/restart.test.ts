@@ -1,7 +1,8 @@
 // Goal: an import in the page of `rowstash serve --page` survives kill -9 of the server, and the end of its tab.
-// Method: a file is dropped from the disk; its server is killed in the middle and started again; another import is left
-// by closing its tab, and goes on in a new one. Nothing follows the tab meanwhile, so its memory is its own. The largest
-// size by ROWSTASH_PAGE_IMPORT_ROWS, which also prints how long each took, and the memory of the tab.
+// Method: a file is dropped from the disk. The server is killed in the middle and restarted. Another import is
+// interrupted by closing its tab, and continued in a new one. No driver is connected to the tab meanwhile, so its
+// memory is its own. ROWSTASH_PAGE_IMPORT_ROWS sets the largest size, and prints the time of each import and the memory
+// of the tab.
 import { once } from 'node:events'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { open, writeFile } from 'node:fs/promises'
@@ -82,7 +83,9 @@ describe.skipIf(!HAS_BROWSER)(`an import of ${ROWS} rows`, () => {
     return { path, size }
   }
 
-  /** Drives the browser for a while. A driver has tabs keep what they send and get, so none stays. */
+  /**
+   * Drives the browser for a while. A connected driver makes tabs keep their requests and answers, so it disconnects.
+   */
   async function drive<T>(use: (context: BrowserContext) => Promise<T>): Promise<T> {
     const driver = await chromium.connectOverCDP(debugging)
     const [context] = driver.contexts()
@@ -114,12 +117,12 @@ describe.skipIf(!HAS_BROWSER)(`an import of ${ROWS} rows`, () => {
     })
   }
 
-  /** Waits until a table is there. @returns the most memory that a tab had meanwhile, in bytes */
+  /** Waits until a table exists. @returns the peak memory of a tab meanwhile, in bytes */
   async function untilImported(table: string): Promise<number> {
     const headers = { authorization: `Bearer ${KEY}` }
     const tables = (): Promise<string> => {
       const asked = fetch(`${address}/tables`, { headers }).then((answer) => answer.text())
-      return asked.catch(() => '') // It is being started again.
+      return asked.catch(() => '') // It is being restarted.
     }
     const end = performance.now() + IMPORT_MS_MAX
     let most = 0
@@ -131,7 +134,7 @@ describe.skipIf(!HAS_BROWSER)(`an import of ${ROWS} rows`, () => {
     return most
   }
 
-  /** The rest of an import that was begun in the last tab. */
+  /** Completes an import that was begun in the last tab. */
   async function finish(what: string, table: string): Promise<void> {
     const began = performance.now()
     const most = await untilImported(table)
@@ -145,7 +148,7 @@ describe.skipIf(!HAS_BROWSER)(`an import of ${ROWS} rows`, () => {
     })
   }
 
-  /** How many chunks are put before an import is stopped: half of them. */
+  /** Number of chunks put before an import is stopped: half of them. */
   const halfOf = (bytes: number) => Math.max(2, Math.floor(bytes / 2 ** 21))
 
   test(

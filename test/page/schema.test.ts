@@ -1,5 +1,5 @@
-// Goal: a person changes the columns of a table, its name and its key, by mouse and by keyboard alone, is told what would
-// be lost, and overwrites nothing that others change.
+// Goal: a person changes the columns, the name and the key of a table, by mouse and by keyboard alone, is told what
+// would be lost, and overwrites nothing that others change.
 // Method: the page of `startServer` in a real browser, while the library changes the tables of its store.
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -27,7 +27,7 @@ describe.skipIf(!HAS_BROWSER)('the columns of a table', () => {
     await store?.close()
   })
 
-  /** A table that is shown with its columns, and what is stored of it. */
+  /** A table shown with its columns, and its stored content. */
   async function shown(name: string, key = KEY): Promise<{ page: Page; table: Table }> {
     const rows = Array.from({ length: ROWS }, (_, id) => ({
       id,
@@ -97,7 +97,7 @@ describe.skipIf(!HAS_BROWSER)('the columns of a table', () => {
       { id: 'labels', type: { kind: 'array', items: { kind: 'string' } } },
     ])
     expect(version).toBe(2)
-    // It is open still, and in the address.
+    // It is still open, and in the address.
     await page.getByLabel('Name of the column paid').waitFor()
     expect(page.url()).toContain('schema=1')
     await page.reload()

@@ -1,7 +1,7 @@
-// A store to look at: two tables of a shop, with every kind of cell, and texts that want to act in a page.
+// A store to view: two tables of a shop, with every kind of cell, and texts that would act in a page.
 import type { Store } from '../../src/index.js'
 
-/** What would act, if any place of the page took it for markup. */
+/** It would act if any place of the page treated it as markup. */
 export const MARKUP = `<img src=x onerror="document.title='acted'"><script>document.title='acted'</script>`
 
 const NAMES = ['Ada Byron', 'Alan Turing', 'Grace Hopper', 'Barbara Liskov', 'Edsger Dijkstra']
@@ -18,7 +18,7 @@ export const IMAGE = Buffer.from(
   'base64',
 )
 
-/** The order whose photo is a file that is not there, and whose site is one of this store. */
+/** The order whose photo is a missing file, and whose site is a file of this store. */
 export const MISSING = 30
 
 function orderOf(index: number, photo: string): object {
@@ -60,7 +60,7 @@ const KINDS: Readonly<Record<string, string>> = {
 export async function fillShop(store: Store, count: number): Promise<string> {
   const team = store.team('default')
   const { path } = await team.files.put(IMAGE, { contentType: 'image/png', fileName: 'parcel.png' })
-  const url = `https://files.example/${path}` // As a server of another name has made it.
+  const url = `https://files.example/${path}` // as a server with another name made it
   const columns = Object.entries(KINDS).map(([id, kind]) => ({ id, type: { kind } }))
   const tags = {
     id: 'tags',

@@ -1,4 +1,4 @@
-// The page of a store in a real browser, for tests that use it as a person does.
+// The page of a store in a real browser, for tests that act as a person does.
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import axe from 'axe-core'
@@ -13,10 +13,10 @@ const found = findChromium()
 
 export const HAS_BROWSER = found.path !== undefined
 
-/** Where the pictures of the documents are written to, if they are wanted. */
+/** The folder for the pictures of the documents; undefined: none are taken. */
 export const PICTURES = process.env['ROWSTASH_SCREENSHOTS']
 
-/** A name that the browsers of the tests take to this machine, as an attacker's DNS would. */
+/** A name that the tests' browsers resolve to this machine, as an attacker's DNS would. */
 export const HOSTILE_NAME = 'evil.example'
 
 const VIEWPORT = { width: 1100, height: 680 }
@@ -26,17 +26,17 @@ export function launchBrowser(args: string[] = []): Promise<Browser> {
   return chromium.launch({ executablePath: found.path ?? '', args, timeout: 60_000 })
 }
 
-/** A directory that `rowstash open` shows, and a browser that has opened its address. `remove` ends all. */
+/** A directory that `rowstash open` shows, and a browser that has opened its address. `remove` ends both. */
 export type ShownDirectory<T> = MadeDirectory<T> &
   Readonly<{
     browser: Browser
     context: BrowserContext
     origin: string
-    /** The token of the printed address, which was used. */
+    /** The token of the printed address, which is used up. */
     token: string
   }>
 
-/** @param args - Of `rowstash open`. */
+/** @param args - Arguments of `rowstash open`. */
 export async function makeShownDirectory<T>(
   fillStore: (store: Store) => Promise<T>,
   ...args: readonly string[]
@@ -53,11 +53,11 @@ export async function makeShownDirectory<T>(
     ends.push(() => browser.close())
     const context = await browser.newContext({ viewport: VIEWPORT })
     const page = await context.newPage()
-    await page.goto(address) // The token is used up by this.
+    await page.goto(address) // This uses the token up.
     await page.getByRole('heading', { name: 'Tables' }).waitFor()
     const session = await page.evaluate(() => sessionStorage.getItem('rowstash-session'))
     await page.close()
-    // Other tabs of a test go on with the session, as the copy of a tab does.
+    // Other tabs of a test continue the session, as a copied tab does.
     await context.addInitScript(
       ([place, key]) => {
         if (location.origin === place) sessionStorage.setItem('rowstash-session', key)
@@ -71,25 +71,25 @@ export async function makeShownDirectory<T>(
   }
 }
 
-/** How a tab looks; what is not given is as in all tabs of its browser. */
+/** How a tab looks. Default: as all tabs of its browser. */
 export type TabOptions = Readonly<{
   viewport?: Readonly<{ width: number; height: number }>
   colorScheme?: 'dark'
 }>
 
-/** Opens a tab that must not complain until the test ends. */
+/** Opens a tab in which errors, up to the end of the test, make the test fail. */
 export async function openPage(
   context: BrowserContext,
   address: string,
   { viewport = VIEWPORT, colorScheme }: TabOptions = {},
 ): Promise<Page> {
   const page = await context.newPage()
-  page.setDefaultTimeout(60_000) // The machine may do other work, too.
+  page.setDefaultTimeout(60_000) // The machine may be busy.
   const complaints: string[] = []
   page.on('pageerror', ({ message }) => complaints.push(message))
   page.on('console', (message) => {
     const isBad = message.type() === 'error' || message.type() === 'warning'
-    // The browser reports every answer of 400 and above; what the page makes of it is tested.
+    // The browser reports every answer of 400 and above, which tests check in the page.
     if (isBad && !message.text().startsWith('Failed to load resource'))
       complaints.push(message.text())
   })
@@ -117,8 +117,7 @@ export async function showDirectory(
 const WIDTHS = [360, 800, 1_920]
 
 /**
- * What is wrong with a view, whatever shows it: what axe finds here and on a phone, and widths at which the page is wider
- * than the screen.
+ * The faults of any view: axe's findings here and on a phone, and widths at which the page is wider than the screen.
  */
 export async function faults(page: Page): Promise<readonly string[]> {
   const size = page.viewportSize() ?? VIEWPORT
@@ -133,7 +132,7 @@ export async function faults(page: Page): Promise<readonly string[]> {
   return found
 }
 
-/** What axe finds wrong for people who use other means than eyes and a mouse; of contrast, light and dark. */
+/** Axe's findings on accessibility; contrast is checked in light and dark. */
 async function violations(page: Page): Promise<readonly string[]> {
   const found = await axeOn(page, '')
   const isDark = await page.evaluate(() => matchMedia('(prefers-color-scheme: dark)').matches)
@@ -148,10 +147,10 @@ async function axeOn(page: Page, options: string): Promise<readonly string[]> {
   return results.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`)
 }
 
-/** How a picture of flat colours gets small: without filters, which are for photographs. */
+/** Makes pictures of flat colours small: without filters, which suit photographs. */
 const SMALL = { colorType: 2, filterType: 0, deflateLevel: 9, deflateStrategy: 0 } as const
 
-/** Takes a picture, if pictures are wanted. @param size - Of the window. Default: as it is. */
+/** Takes a picture, if pictures are wanted. @param size - The size of the window. Default: unchanged. */
 export async function picture(
   page: Page,
   name: string,
@@ -167,7 +166,7 @@ export async function picture(
   if (size !== undefined && before !== null) await page.setViewportSize(before)
 }
 
-/** Private memory of the processes that render tabs, in bytes; Linux tells it. */
+/** Private memory of the processes that render tabs, in bytes; only on Linux. */
 export async function rendererMemory(browser: Browser): Promise<readonly number[]> {
   const session = await browser.newBrowserCDPSession()
   const { processInfo } = await session.send('SystemInfo.getProcessInfo')
@@ -181,7 +180,9 @@ export async function rendererMemory(browser: Browser): Promise<readonly number[
   )
 }
 
-/** Drops a file of this machine, as a person does: the page gets it from the disk. @param at - On the page. */
+/**
+ * Drops a file of this machine, as a person does: the page gets it from the disk. @param at - The place on the page.
+ */
 export async function dropFile(page: Page, path: string, at = { x: 200, y: 300 }): Promise<void> {
   const session = await page.context().newCDPSession(page)
   const data = { items: [], files: [path], dragOperationsMask: 1 }
@@ -219,7 +220,7 @@ export async function hold(
     if (isOne) await released
     const refusal = { status: status ?? 200, json: { error: { type: 'x', message: 'held' } } }
     const ended = isOne && status !== undefined ? route.fulfill(refusal) : route.continue()
-    await ended.catch(() => undefined) // The page may have given it up.
+    await ended.catch(() => undefined) // The page may have cancelled it.
   })
   return release
 }

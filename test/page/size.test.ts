@@ -16,7 +16,7 @@ test('the whole page is small, and asks for nothing from elsewhere', async () =>
   const bytes = texts.reduce((sum, text) => sum + gzipSync(text).length, 0)
   expect(bytes).toBeLessThan(GZIP_BYTES_MAX)
   const addresses = texts.flatMap((text) => text.match(/https?:\/\/[\w.-]+/g) ?? [])
-  expect([...new Set(addresses)]).toEqual(['http://www.w3.org']) // The name of SVG.
+  expect([...new Set(addresses)]).toEqual(['http://www.w3.org']) // the namespace of SVG
   expect(texts.join('')).not.toMatch(
     /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function/,
   )
@@ -31,7 +31,7 @@ test('a server builds the page once, and again after it could not be built', asy
   const script = () =>
     handle({ method: 'GET', path: '/page/app.js', query: '', headers: {}, body: null } as never)
   const elsewhere = async (use: () => Promise<void>): Promise<void> => {
-    process.chdir(tmpdir()) // Where there is nothing to build it from.
+    process.chdir(tmpdir()) // a folder without anything to build from
     await use().finally(() => process.chdir(ROOT))
   }
   await elsewhere(() => expect(script()).rejects.toThrow('Cannot resolve entry module'))

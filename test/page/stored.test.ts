@@ -1,5 +1,5 @@
-// Goal: a person sees what a store has beside its tables and what a change of a row replaced, gives names, and deletes
-// what is not wanted; behind the login of a host, nothing of the page is there for others.
+// Goal: a person sees what a store has besides tables and what a change of a row replaced, renames things, and deletes
+// them. Behind a host's login, others see nothing of the page.
 // Method: the page of `startServer`, and of `nodeHandler` behind a cookie of its host, in a real browser.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -151,7 +151,7 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
     await picture(page, 'history', { width: 1_100, height: 560 })
 
     const steps = pane.locator('.history li')
-    expect(await steps.first().innerText()).toMatch(/\d{4}/) // When it was made.
+    expect(await steps.first().innerText()).toMatch(/\d{4}/) // its date
     await page.getByRole('button', { name: 'Schema' }).click()
     await pane.getByRole('button', { name: 'Show the changes of the table' }).click()
     const changes = pane.locator('.timeline li')
@@ -172,11 +172,11 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
     await pane.getByText('Changed in version 4', { exact: true }).waitFor()
     expect(await pane.locator('.history').innerText()).toContain(`Ada Lovelace → ${MARKUP}`)
     await page.keyboard.press('Escape')
-    await page.evaluate(() => dispatchEvent(new Event('focus'))) // It need not wait for its next look.
+    await page.evaluate(() => dispatchEvent(new Event('focus'))) // without waiting for the next check
     await page.getByText('it is now at version 4, and you see version 3').waitFor()
     expect(await faults(page)).toEqual([])
     await picture(page, 'newer', { width: 1_100, height: 320 })
-    // What a person does before the new version is there stays.
+    // What a person does before the new version arrives stays.
     let takeRoute = (_: Route): void => undefined
     const held = new Promise<Route>((done) => {
       takeRoute = done
@@ -291,10 +291,10 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
       .team('default')
       .table(tableId)
       .addRows([{ id: 2 }])
-    await page.evaluate(() => dispatchEvent(new Event('focus'))) // It need not wait for its next look.
+    await page.evaluate(() => dispatchEvent(new Event('focus'))) // without waiting for the next check
     await page.getByText('it is now at version 2').waitFor()
     expect(await page.locator('.place').innerText()).toBe('1–1 of 1')
-    // Rows that are looked for now are of the new version, so they are not shown as those of the old one.
+    // Rows found now belong to the new version, so they are not shown as rows of the old one.
     await page.getByRole('button', { name: 'Filter' }).click()
     await page.getByRole('textbox', { name: 'Value' }).fill('2')
     await page.keyboard.press('Enter')
@@ -333,7 +333,7 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
     await expect.poll(place).toBe(before.replace('3,000', '3,001'))
     await row(2_005).waitFor()
 
-    // The answer to an earlier question comes late, and says nothing that is new by then.
+    // The answer to an earlier query arrives late, and shows nothing outdated.
     let answer = (): void => undefined
     const held = new Promise<void>((done) => {
       answer = done
@@ -374,7 +374,7 @@ describe.skipIf(!HAS_BROWSER)('beside the tables', () => {
     const shownPlace = async () => (await place()).split(' of ')[0]
     await expect.poll(shownPlace).toBe(found.split(' of ')[0])
     await row(2_305).waitFor()
-    // So it is where columns are chosen.
+    // The same holds where columns are chosen.
     await page.locator('summary', { hasText: 'Columns' }).click()
     await page.getByRole('checkbox', { name: 'id' }).uncheck()
     await expect

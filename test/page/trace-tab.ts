@@ -1,10 +1,10 @@
-// What the main thread of a tab does while a test works with it, as the browser traces it.
+// The tasks of a tab's main thread while a test works with it, traced by the browser.
 import type { Page } from 'playwright-core'
 
 type TraceEvent = Readonly<{
   name: string
   ph: string
-  /** Microseconds; `tdur` is the time on the processor, which other work of the machine does not lengthen. */
+  /** Microseconds; `tdur` is CPU time, which a busy machine does not increase. */
   ts: number
   dur?: number
   tdur?: number
@@ -17,7 +17,7 @@ const CATEGORIES = 'disabled-by-default-devtools.timeline,devtools.timeline,topl
 const TASKS_SHOWN = 5
 const PARTS_SHOWN = 4
 
-/** @returns what the work gave, and the longest tasks by their time on the processor, with what took most of them */
+/** @returns the result of the work, and the longest tasks by CPU time, with the functions that took most of it */
 export async function traced<T>(
   page: Page,
   work: () => Promise<T>,

@@ -1,28 +1,27 @@
-// A proxy before a server, whose connections can be cut as a network cuts them, in the middle of anything, or be slow,
-// or lose what they are sent.
+// A proxy for a server. Its connections can be cut at any moment, be slow, or lose data, like those of a network.
 import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net'
 import { Transform } from 'node:stream'
 import type { Seeded } from './seeded.js'
 
 export type CutProxy = Readonly<{
   port: number
-  /** Cuts all connections. What the server was sent before it will still do. */
+  /** Cuts all connections. The server still handles what it received before. */
   cut(): void
-  /** From now on some of the connections are slow, lose answers, or stay open and pass nothing on any more; null: none. */
+  /** From now on some connections are slow, lose answers, or stay open and pass nothing on; null: none. */
   disturb(random: Seeded | null): void
   close(): Promise<void>
 }>
 
 const LATENCY_MS_MAX = 60
-/** A connection passes so many pieces on, at most, before something happens to it. */
+/** Most pieces that a connection passes on before it is disturbed. */
 const PIECES_MAX = 300
 
 type Direction = 'to' | 'from'
 
-/** Of answers; of a connection that stays open on both sides alone. */
+/** Only answers are lost, or both directions while the connection stays open. */
 const LOSSES: readonly (readonly Direction[])[] = [['from'], ['to', 'from']]
 
-/** What happens to a connection, and after how many pieces: it loses what comes in some directions. */
+/** The disturbance of a connection: it loses data in some directions after a number of pieces. */
 type Disturbance = Readonly<{ latencyMs: number; losing: readonly Direction[]; after: number }>
 
 /** @param target - The path of the Unix socket of the server, or its port. */
@@ -61,7 +60,7 @@ export async function openCutProxy(target: string | number): Promise<CutProxy> {
     cut,
     disturb(random) {
       disturbing = random
-      cut() // No connection is left of the weather before.
+      cut() // ends connections with the previous disturbance
     },
     async close() {
       cut()

@@ -1,9 +1,9 @@
-// Goal: a process may be killed at any moment, and nothing acknowledged is lost, nothing is half there,
-// and nothing is left for good.
-// Method: a writer says on a pipe what it begins and what was acknowledged. It is killed at random moments,
-// also while it opens the directory, and often several times in a row; then the store is opened and compared
-// with what was said. A directory lives for many rounds; at its end all of it must be gone. Meanwhile three callers at
-// once make sure of one table after another.
+// Goal: a process may be killed at any moment, and nothing acknowledged is lost, nothing is half done, and nothing is
+// left for good.
+// Method: a writer prints what it begins and what was acknowledged. It is killed at random moments, also while it opens
+// the directory, and often several times in a row. Then the store is opened and compared with the output. A directory
+// lives for many rounds; at its end everything must be gone. Meanwhile three callers at once ensure one table after
+// another.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -42,8 +42,8 @@ type Life = Readonly<{
 }>
 
 /**
- * One writer, killed at a random moment: from before it opened the directory to well after. The moment is counted in
- * what it said, so that a busy machine kills it as late in its work as an idle one.
+ * Kills one writer at a random moment: from before it opened the directory to well after. The moment is counted in
+ * lines of output, so that a busy machine kills it as late in its work as an idle one.
  */
 async function killOnce(
   { directory, ledger, random, seed, lie }: Life,
@@ -71,7 +71,7 @@ async function killOnce(
   ledger.end()
 }
 
-/** @returns what was wrong. */
+/** @returns what was wrong */
 async function liveOnce(seed: number, rounds: number, lie?: Lie): Promise<string[]> {
   const directory = join(folder, String(seed))
   const life: Life = { directory, ledger: new Ledger(), random: seeded(seed), seed, lie }
@@ -84,7 +84,7 @@ async function liveOnce(seed: number, rounds: number, lie?: Lie): Promise<string
   }
   const leaks = await findLeaks(directory, life.ledger)
   acknowledged += life.ledger.acknowledged
-  if (leaks.length === 0) await rm(directory, { recursive: true }) // A failed one stays to be looked at.
+  if (leaks.length === 0) await rm(directory, { recursive: true }) // A failed one is kept for inspection.
   return leaks.map((what) => `${directory}, at its end: ${what}`)
 }
 

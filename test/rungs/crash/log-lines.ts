@@ -1,9 +1,9 @@
-// The log of a writer: lines before and after each of its operations, one JSON text a line. Nothing is flushed
-// for it: the reader of the pipe has every line that was written before the writer died.
+// The log of a writer: lines before and after each operation, one JSON text per line. No flush is needed: the reader of
+// the pipe gets every line written before the writer died.
 import type { WriteOutcome } from '../../../src/index.js'
 import type { RowsSpec } from './rows.js'
 
-/** Rows given right away, or those of a stash. */
+/** Rows given directly, or those of a stash. */
 export type RowsFrom = RowsSpec | Readonly<{ stash: string }>
 
 export type TableChange =
@@ -24,20 +24,22 @@ export type TableChange =
       every: number
       rows: RowsSpec
     }>
-  /** Sends all rows back as they are, each with its ID. */
+  /** Sends all rows back unchanged, each with its ID. */
   | Readonly<{ do: 'rewrite'; table: string }>
 
 export type Change =
   | TableChange
-  /** Many writers add to the shared table at the same time. */
+  /** Several writers add to the shared table concurrently. */
   | Readonly<{ do: 'share'; rows: RowsSpec }>
   | Readonly<{ do: 'putChunk'; stash: string; serial: string; rows: RowsSpec }>
   | Readonly<{ do: 'deleteStash'; stash: string }>
   | Readonly<{ do: 'putFile'; tag: string; bytes: number }>
-  /** Many clients set the one cell of the counter, each to the number above the one that it read, if nobody else did. */
+  /**
+   * Several clients set the one cell of the counter, each to one more than the number read, unless another was faster.
+   */
   | Readonly<{ do: 'count'; to: number }>
   | Readonly<{ do: 'garbageCollection' }>
-  /** Several callers make sure of one table at the same time, each of columns of its own. */
+  /** Several callers ensure one table concurrently, each with other columns. */
   | Readonly<{ do: 'ensure'; table: string; columns: readonly string[] }>
 
 export type LogLine =
@@ -45,7 +47,7 @@ export type LogLine =
   | Readonly<{ say: 'begin'; op: number; change: Change }>
   | Readonly<{ say: 'done'; op: number; version?: number; file?: string; table?: string }>
   | Readonly<{ say: 'failed'; op: number; code: string; outcome?: WriteOutcome; message: string }>
-  /** The version of a table that was read again after a failure; 0 when there is none. */
+  /** The version of a table read again after a failure; 0: it does not exist. */
   | Readonly<{ say: 'seen'; table: string; version: number }>
   | Readonly<{ say: 'note'; text: string }>
   | Readonly<{ say: 'end' }>
@@ -53,7 +55,7 @@ export type LogLine =
 export const SHARED_TABLE = 'shared'
 export const COUNTER_TABLE = 'counter'
 
-/** A line that the writer had no time to end is none. */
+/** An incomplete last line is ignored. */
 export function parseLog(text: string): LogLine[] {
   return text
     .split('\n')

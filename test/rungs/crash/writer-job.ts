@@ -5,21 +5,21 @@ import type { Lie } from './lie.js'
 export type WriterJob = Readonly<{
   directory: string
   seed: number
-  /** Numbers of operations go on over the writers of one directory. */
+  /** Operations are numbered consecutively over all writers of a directory. */
   firstOperation: number
   lanes: number
   operationsOfLane: number
   /** The number of operations after which the writer kills itself. */
   operationsMax: number
-  /** Rows of one add or chunk, and bytes of text of a row, at most. */
+  /** Most rows per add or chunk, and most bytes of text per row. */
   rowsMax: number
   rowBytesMax: number
   fileBytesMax: number
   /** `small`: commits to the database only; `all`: objects too. */
   mix: 'small' | 'all'
-  /** Whether tables are made by several callers at once. */
+  /** Whether several callers ensure tables at once. */
   ensures: boolean
-  /** How the database answers wrongly, to see that it is found out. */
+  /** How the database lies, to prove that lies are detected. */
   lie?: Lie
 }>
 
@@ -43,7 +43,7 @@ export function resolveJob(given: Partial<WriterJob>): WriterJob {
 
 const DAY_MS = 86_400_000
 
-/** Small sizes, so that little data meets every path; nothing happens in the background by itself. */
+/** Small sizes, so that little data takes every path. Nothing runs in the background. */
 export const SMALL_SIZES: StoreOptions = {
   freeDiskBytesMin: 0, // The disks of these tests are small, and become full.
   inlineRowsMax: 20,

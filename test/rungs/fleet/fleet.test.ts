@@ -1,8 +1,8 @@
 // Goal: servers in several processes on one PostgreSQL and one object store are one store. Whichever of them is killed,
-// nothing acknowledged is lost, doubled or out of order, and the others delete what it left.
-// Method: clients work through all of four servers, of which a random one is killed again and again. A request without
-// an answer is repeated at another server, as the contract says how. The journal of the lanes of T6 says what must be
-// there: it is compared while the clients work, in a backup that is taken meanwhile, and at the end.
+// nothing acknowledged is lost, duplicated or out of order, and the others delete its leftovers.
+// Method: clients work through four servers, a random one of which is killed repeatedly. A request without an answer is
+// repeated at another server, by the contract's rules. The content is compared with the journal of the lanes of T6
+// while the clients work, in a backup taken meanwhile, and at the end.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -79,7 +79,7 @@ async function killServers(fleet: Fleet, random: Seeded): Promise<void> {
   }
 }
 
-/** The bytes of all objects, beside those that records name and those of the rows and files that clients would read. */
+/** The bytes of all objects, of those that records name, and of the rows and files that clients would read. */
 async function measureObjects(place: FleetPlace) {
   const { kv, objects } = await openFleetPorts(place)
   const store = await openStore({ ...SMALL_SIZES, kv, objects, orphanGraceMs: MINUTE_MS })
@@ -110,7 +110,7 @@ type Finished = Readonly<{
   report: object
 }>
 
-/** Lets the clients work while servers are killed and a backup is taken, and waits until nothing is left behind. */
+/** Runs the clients while servers are killed and a backup is taken, and waits until no leftovers remain. */
 async function live(place: FleetPlace, seed: number): Promise<Finished> {
   const random = seeded(seed)
   const program = programs.path('fleet-server')
@@ -135,7 +135,7 @@ async function live(place: FleetPlace, seed: number): Promise<Finished> {
   return { fleet, clients, watch, backup, report }
 }
 
-/** Compares what is there with the journal. @returns what the objects take */
+/** Compares the content with the journal. @returns the size of the objects */
 async function examine(place: FleetPlace, { fleet, clients, backup }: Finished) {
   const { ledger, wrong } = clients
   const disk = await measureObjects(place)
@@ -186,5 +186,5 @@ test('servers that are killed lose nothing and leave nothing', {
   expect(fleet.kills).toBeGreaterThan(1)
   expect(fleet.settled).toBeGreaterThan(SECONDS)
   expect(ledger.acknowledged).toBeGreaterThan(SECONDS)
-  await rm(folder, { recursive: true }) // A failed one stays to be looked at.
+  await rm(folder, { recursive: true }) // A failed one is kept for inspection.
 })

@@ -1,17 +1,17 @@
-// The servers of a fleet: processes on one store, which are killed and started again.
+// The servers of a fleet: processes on one store, which are killed and restarted.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { CutProxy } from '../../support/cut-proxy.js'
 import type { Seeded } from '../../support/seeded.js'
 import { type RunningWriter, startWriter } from '../crash/writer-process.js'
 import type { FleetJob, ServerLine } from './fleet-job.js'
 
-/** A server opens its store in less. */
+/** A server opens its store faster. */
 const START_MS_MAX = 60_000
 
 type RunningServer = Readonly<{
   process: RunningWriter
   url: string
-  /** Before it, for requests whose connections may be disturbed. */
+  /** The proxy before it, for requests whose connections may be disturbed. */
   door: CutProxy | undefined
 }>
 
@@ -25,20 +25,20 @@ export type FleetTerms = Readonly<{
 
 export class Fleet {
   readonly #terms: FleetTerms
-  /** By their places; null while one is started again. */
+  /** By place; null while one is restarted. */
   readonly #servers: (RunningServer | null)[] = []
-  /** Those that were told to end. */
+  /** Servers that were told to end. */
   readonly #ended = new WeakSet<RunningWriter>()
-  /** Failures of requests and of background work, and how often there was one in these words. */
+  /** Failures of requests and of background work, with the number of times for each text. */
   readonly notes = new Map<string, number>()
-  /** Objects that garbage collections deleted. */
+  /** Number of objects that garbage collections deleted. */
   report = 0
-  /** Segments that settles rewrote. */
+  /** Number of segments that recompressions rewrote. */
   settled = 0
-  /** What must not be. */
+  /** Violations. */
   readonly wrong: string[] = []
   kills = 0
-  /** Steps at which servers stopped, and how often; 0: they came there, and did not stop. */
+  /** How often servers stopped at each step; 0: they reached it, and did not stop. */
   readonly stops = new Map<string, number>()
 
   private constructor(terms: FleetTerms) {
@@ -68,7 +68,7 @@ export class Fleet {
     return this.#running().map(({ url }) => url)
   }
 
-  /** Disturbs no connection any more. */
+  /** Ends all disturbances of connections. */
   calm(): void {
     for (const { door } of this.#running()) door?.disturb(null)
   }
@@ -102,13 +102,13 @@ export class Fleet {
     for (const { process } of running) process.child.kill('SIGCONT')
   }
 
-  /** Ends all servers in order. */
+  /** Stops all servers properly. */
   async stop(): Promise<void> {
     const all = this.#servers.splice(0).filter((server) => server !== null)
     await Promise.all(all.map((server) => this.#end(server, 'SIGTERM')))
   }
 
-  /** Ends what still runs, after a failure. */
+  /** Kills the servers that still run, after a failure. */
   killAll(): void {
     for (const server of this.#servers) {
       if (server === null) continue

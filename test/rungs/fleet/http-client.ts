@@ -1,8 +1,8 @@
-// Requests to any server of a fleet, repeated until it is known what became of them.
+// Requests to any server of a fleet, repeated until their outcome is known.
 //
 // A repeat goes to another server, while the first one may be dead with its commit on the way to the database. So every
-// request that changes something carries what makes a repeat safe: an Idempotency-Key, an If-Match, or an effect that
-// is the same again.
+// request that changes something can be repeated safely: it has an Idempotency-Key or an If-Match, or repeating it has
+// no further effect.
 import { setTimeout as pause } from 'node:timers/promises'
 import { StoreError, type StoreErrorCode } from '../../../src/index.js'
 import type { Seeded } from '../../support/seeded.js'
@@ -11,36 +11,36 @@ import { KEY } from './fleet-job.js'
 
 export type FleetRequest = Readonly<{
   method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** With the query. */
+  /** Path and query. */
   path: string
   headers?: Readonly<Record<string, string>>
-  /** A text as it is, all else as JSON. */
+  /** Texts are sent unchanged, anything else as JSON. */
   body?: unknown
 }>
 
 export type FleetAnswer = Readonly<{
   status: number
-  /** Of the ETag; NaN if there is none. */
+  /** From the ETag; NaN if there is none. */
   version: number
   /** The member `data`. */
   data: unknown
   type: string
   message: string
   continuation: string | undefined
-  /** Whether an attempt before this one had an unknown outcome. */
+  /** Whether a previous attempt had an unknown outcome. */
   wasUnsure: boolean
 }>
 
-/** One attempt: an answer, or whether the request may have had an effect all the same. */
+/** One attempt: an answer, or whether the request may nevertheless have had an effect. */
 type Attempt = Omit<FleetAnswer, 'wasUnsure'> | 'refused' | 'unsure'
 
 const REPEAT_MS_MAX = 120_000
 const PAUSE_MS = 50
 
-/** With these a change has one effect at most, however late an attempt has it that nobody waits for. */
+/** With one of these a change takes effect at most once, however late an abandoned attempt takes effect. */
 const SAFE_HEADERS = ['idempotency-key', 'if-match']
 
-/** No request takes longer, unless its server is stuck. */
+/** Requests take less time, unless the server is stuck. */
 const REQUEST_MS_MAX = 60_000
 
 export class HttpClient {
@@ -49,17 +49,17 @@ export class HttpClient {
   readonly #patienceMs: number
   /** Attempts by their outcome. */
   readonly attempts = { answered: 0, refused: 0, unsure: 0 }
-  /** Servers that have answered, whatever it was. */
+  /** Servers that have given any answer. */
   readonly answeredBy = new Set<string>()
 
-  /** @param patienceMs - How long an attempt waits at most, if another one is safe while it may still have an effect. */
+  /** @param patienceMs - The longest wait for an attempt, if repeating it is safe while it may still take effect. */
   constructor(fleet: Fleet, random: Seeded, patienceMs = REQUEST_MS_MAX) {
     this.#fleet = fleet
     this.#random = random
     this.#patienceMs = patienceMs
   }
 
-  /** @throws {StoreError} if no server answers for long; the outcome may be unknown then */
+  /** @throws {StoreError} if no server answers for a long time; the outcome may be unknown then */
   async send(request: FleetRequest): Promise<FleetAnswer> {
     const endsAt = performance.now() + REPEAT_MS_MAX
     let wasUnsure = false
@@ -75,7 +75,7 @@ export class HttpClient {
     }
   }
 
-  /** As `send`. @throws {StoreError} of the answer, if it is none of success */
+  /** Sends a request that must succeed. @throws {StoreError} the failure in the answer */
   async ask(request: FleetRequest): Promise<FleetAnswer> {
     const answer = await this.send(request)
     if (answer.status < 300) return answer
@@ -131,7 +131,7 @@ type Body = Readonly<{
   continuation?: string
 }>
 
-/** Whether no server got the request. */
+/** Whether no server received the request. */
 function isUnsent(failure: unknown): boolean {
   const cause = failure instanceof Error ? failure.cause : undefined
   return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED'

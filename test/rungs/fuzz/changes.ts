@@ -1,19 +1,19 @@
-// Changes of an input: small ones at any place, parts of other inputs, and words that the code has a meaning for.
+// Changes of an input: small ones at any place, parts of other inputs, and words that have a meaning in the code.
 import { mutate, type Seeded } from '../../support/seeded.js'
 
 type Input = Uint8Array<ArrayBuffer>
 
-/** Inputs do not grow beyond this, in bytes. */
+/** Most bytes of an input. */
 const INPUT_BYTES_MAX = 4_096
 
-/** Bytes at the edges of what formats tell apart: of ASCII, of its printable part, of UTF-8. */
+/** Bytes at the boundaries of ASCII, of its printable part, and of UTF-8. */
 const BYTES = [
   0, 9, 10, 13, 0x1f, 0x20, 0x22, 0x2c, 0x5c, 0x7f, 0x80, 0xbf, 0xc0, 0xed, 0xef, 0xf4, 0xff,
 ]
 
 const NUMBERS = ['0', '-0', '1e400', '9007199254740993', '-1', '4294967296', '1.5', '01']
 
-/** @param others - Inputs to take parts of. @param words - Of the target. */
+/** @param others - Inputs of which parts are taken. @param words - Words of the target. */
 export function changed(
   random: Seeded,
   input: Input,
@@ -30,10 +30,10 @@ export function changed(
   return made.subarray(0, INPUT_BYTES_MAX)
 }
 
-/** Texts in quotes, words and numbers, blanks, and each other byte: what most formats are made of. */
+/** Quoted texts, words and numbers, blanks, and every other byte: the parts of most formats. */
 const TOKENS = /"(?:[^"\\\n]|\\.)*"|[-+.\w]+|[ \t]+|[\s\S]/g
 
-/** Puts a word, a number or a token of another place in the place of a token, or beside it. */
+/** Replaces a token by a word, a number or another token, or inserts that beside it. */
 function withOtherToken(
   random: Seeded,
   input: Input,
@@ -48,13 +48,13 @@ function withOtherToken(
     isNumber && random.once(2)
       ? random.pick(NUMBERS)
       : random.pick([random.pick(words), ...(other.length > 0 ? [random.pick(other)] : [])])
-  // Words are texts; tokens have a character for each byte.
+  // Words are texts; tokens have one character per byte.
   const bytes = Buffer.from(put, other.includes(put) ? 'latin1' : 'utf8')
   const from = tokens.slice(0, at).reduce((sum, { length }) => sum + length, 0)
   return spliced(input, from, random.below(4) > 0 ? (tokens[at]?.length ?? 0) : 0, bytes)
 }
 
-/** A character for each byte. */
+/** The tokens, with one character per byte. */
 function tokensOf(input: Input): readonly string[] {
   return Buffer.from(input).toString('latin1').match(TOKENS) ?? []
 }
@@ -68,13 +68,13 @@ function changedOnce(
   const at = random.below(input.length + 1)
   const length = random.below(Math.min(64, input.length - at) + 1)
   switch (random.below(8)) {
-    case 0: // A bit.
+    case 0: // one bit
       return spliced(input, at, 1, Uint8Array.of((input[at] ?? 0) ^ (1 << random.below(8))))
-    case 1: // A byte.
+    case 1: // one byte
       return mutate(random, input, BYTES)
-    case 2: // A part goes.
+    case 2: // a part is removed
       return spliced(input, at, length, new Uint8Array(0))
-    case 3: // A part comes again.
+    case 3: // a part is repeated
       return spliced(input, at, 0, input.subarray(at, at + length))
     case 4: {
       const from = random.below(input.length + 1)

@@ -1,7 +1,8 @@
-// Which code of this process ran, by V8's block coverage: an input that runs code in a new way is worth changing further.
+// Which code of this process ran, by V8's block coverage: an input that runs code in a new way is worth further
+// changes.
 import { type Profiler, Session } from 'node:inspector'
 
-/** Code of the project; tests are no subject. */
+/** Code of the project, without tests. */
 const OF_PROJECT = /\/(?:src|adapters)\/[^?]*\.ts/
 
 export class Coverage {
@@ -14,12 +15,12 @@ export class Coverage {
     this.#session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true })
   }
 
-  /** Ways in which code ran that were ever seen. */
+  /** Number of ways in which code ever ran. */
   get ways(): number {
     return this.#known.size
   }
 
-  /** Whether code ran since the last call in a way in which it never did: a block, or how often, in powers of two. */
+  /** Whether code ran in a new way since the last call: a new block, or a new power of two of its count. */
   foundNew(): boolean {
     const before = this.#known.size
     for (const { url, scriptId, functions } of this.#take()) {

@@ -1,6 +1,6 @@
-// Goal: no bytes from outside make the code do what it never may.
-// Method: inputs are changed at random; one that runs code in a new way is kept and changed further. Where there are two
-// ways to read the same bytes, both must agree.
+// Goal: no outside bytes make the code do what it must never do.
+// Method: inputs are changed at random. An input that runs code in a new way is kept and changed further. Where the
+// same bytes can be read in two ways, both must agree.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -38,7 +38,7 @@ function goldenRecords(): readonly Uint8Array[] {
 const bytesOf = (seed: string | Uint8Array): Input =>
   typeof seed === 'string' ? new TextEncoder().encode(seed) : Uint8Array.from(seed)
 
-/** What an input did that it must not; null: nothing. */
+/** The violation that an input caused; null: none. */
 async function tried(
   target: Target,
   input: Input,
@@ -53,13 +53,13 @@ async function tried(
   }
 }
 
-/** One of them, half the time one of the last. */
+/** A random input, half the time one of the last. */
 function picked(random: Seeded, inputs: readonly Input[]): Input | undefined {
   const last = inputs.length - random.below(16) - 1
   return random.once(2) ? inputs[last] : inputs[random.below(Math.max(1, inputs.length))]
 }
 
-/** Changes inputs of a target so many times. @returns how many are kept, and the first problem. */
+/** Changes inputs of a target this many times. @returns the number of kept inputs, and the first problem */
 async function fuzz(
   target: Target,
   runs: number,

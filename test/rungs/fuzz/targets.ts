@@ -1,4 +1,4 @@
-// What is fuzzed. Each target takes any bytes, and throws if the code does what it never may.
+// The fuzzed targets. Each accepts any bytes, and throws if the code does what it must never do.
 import { isDeepStrictEqual } from 'node:util'
 import { isStoreError } from '../../../src/base/store-error.js'
 import * as apiKeyRecords from '../../../src/format/api-key-records.js'
@@ -24,14 +24,14 @@ type Input = Uint8Array<ArrayBuffer>
 
 export type Target = Readonly<{
   name: string
-  /** Inputs to begin with. */
+  /** The first inputs. */
   seeds: readonly (string | Uint8Array)[]
-  /** Words that the code has a meaning for. */
+  /** Words that have a meaning in the code. */
   words: readonly string[]
   /**
-   * @returns Whether the input was accepted: those are changed more often, as changes of a refused one mostly are
-   *   refused, too.
-   * @throws {Error} what must not happen.
+   * @returns whether the input was accepted. Accepted inputs are changed more often, because most changes of a refused
+   * one are refused too.
+   * @throws {Error} the violation
    */
   run(input: Input): Promise<boolean>
   close?(): Promise<void>
@@ -95,7 +95,7 @@ const CSV_SEEDS = [
   'Report of May\n\na,b\n1,2\n3,4\nTotal,6\n',
 ]
 
-/** The byte scanner of JSON makes what the exact path does, or leaves the body to it. */
+/** The JSON byte scanner gives the result of the exact path, or leaves the body to it. */
 const jsonRows: Target = {
   name: 'JSON rows',
   seeds: [
@@ -120,7 +120,7 @@ const CSV_LIMITS = {
   segmentBytesMax: 1e9,
 }
 
-/** So does that of CSV and TSV. */
+/** So does the byte scanner of CSV and TSV. */
 const csvRows: Target = {
   name: 'CSV rows',
   seeds: CSV_SEEDS,
@@ -134,7 +134,7 @@ const csvRows: Target = {
   },
 }
 
-/** A StoreError of the caller's input; undefined: there was none. @throws {Error} any other failure */
+/** A StoreError about the caller's input; undefined: none. @throws {Error} any other failure */
 async function refusalOf(work: () => unknown): Promise<string | undefined> {
   try {
     await work()
@@ -168,7 +168,7 @@ async function importedAs(store: Store, rows: object): Promise<unknown> {
   return { columns, lines, report }
 }
 
-/** What a table writes as CSV and as NDJSON, it reads as the same rows; CSV needs columns, and has no empty texts. */
+/** The CSV and the NDJSON that a table writes give the same rows again; CSV needs columns, and has no empty texts. */
 async function checkRoundTrip(table: Table, lines: string, hasColumns: boolean): Promise<void> {
   const csv = await textOf(table.toCSV())
   await table.overwrite({ rows: { ndjson: lines, allowEmpty: true } })
@@ -188,13 +188,15 @@ async function textOf(pieces: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(parts).toString()
 }
 
-/** The rows by value; the text of a number has been compared. */
+/** The rows by value, after the text of numbers was compared. */
 function withoutEmpty(lines: string): readonly unknown[] {
   const rows = lines.split('\n').filter((line) => line !== '')
   return rows.map((line) => JSON.parse(line, (_, value) => (value === '' ? undefined : value)))
 }
 
-/** A file reads the same, in whatever pieces it arrives; it is refused by a StoreError, or told. */
+/**
+ * A file gives the same rows in whatever pieces it arrives; otherwise a StoreError refuses it, or the report says so.
+ */
 async function intake(
   name: 'csv' | 'json',
   seeds: readonly string[],
@@ -223,7 +225,7 @@ async function intake(
   }
 }
 
-/** A condition is refused by a StoreError, or finds as many rows as it counts, and those that its denial does not. */
+/** A StoreError refuses a condition, or it finds as many rows as it counts, and its negation finds the others. */
 async function conditions(): Promise<Target> {
   const store = await openMemory({ maintenance: false })
   const team = store.team('fuzz')
@@ -304,7 +306,7 @@ const FORMAT_MODULES = {
   workRecords,
 }
 
-/** Readers of a record, which take its bytes alone. */
+/** Readers of a record that need only its bytes. */
 const READERS = Object.values(FORMAT_MODULES).flatMap((module) => {
   return Object.entries(module).flatMap(([name, value]) => {
     const isReader = name.startsWith('decode') && typeof value === 'function' && value.length === 1
@@ -312,7 +314,7 @@ const READERS = Object.values(FORMAT_MODULES).flatMap((module) => {
   })
 })
 
-/** A record that no writer made is refused by a StoreError. */
+/** A StoreError refuses a record that no writer made. */
 function decoders(seeds: readonly Uint8Array[]): Target {
   return {
     name: 'records',
@@ -326,7 +328,7 @@ function decoders(seeds: readonly Uint8Array[]): Target {
   }
 }
 
-/** IDs and continuations of others are refused, or read. */
+/** Foreign IDs and continuations are refused or read. */
 const tokens: Target = {
   name: 'tokens',
   seeds: [
@@ -353,7 +355,7 @@ const tokens: Target = {
 
 const KEY = 'a-key-of-the-fuzzer'
 
-/** A request of any form is answered as the contract says: never with 500. */
+/** A request of any form is answered as the contract says, never with 500. */
 async function requests(): Promise<Target> {
   const store = await openMemory({ maintenance: false })
   const team = store.team('fuzz')
@@ -416,7 +418,7 @@ async function requests(): Promise<Target> {
   }
 }
 
-/** A request of lines: method and path, headers, an empty line, the body. null: no program could send it. */
+/** A request from lines: method and path, headers, an empty line, the body. null: no program could send it. */
 function requestOf(text: string): Request | null {
   const [head = '', body] = text.split('\n\n', 2)
   const [line = '', ...headers] = head.split('\n')
@@ -438,7 +440,7 @@ function requestOf(text: string): Request | null {
   }
 }
 
-/** @param goldenRecords - Records as they are on disk. */
+/** @param goldenRecords - Records in their form on disk. */
 export async function openTargets(
   goldenRecords: readonly Uint8Array[],
 ): Promise<readonly Target[]> {

@@ -1,4 +1,4 @@
-// Bodies of requests: mostly rows that fit the tables of the fixture, with the values among them that break parsers.
+// Bodies of requests: mostly rows that fit the fixture's tables, mixed with values that break parsers.
 import type { Seeded } from '../../support/seeded.js'
 
 /** The schema of every table of the fixture: one column of each family of kinds. */
@@ -27,7 +27,7 @@ const FITTING: Readonly<Record<string, readonly string[]>> = {
   a: ['[]', '["a"]', '["a","b","c"]'],
 }
 
-/** JSON texts that few columns take, and texts that are no JSON. */
+/** JSON texts that few columns accept, and texts that are not JSON. */
 const ODD = [
   'null',
   '1e400',
@@ -60,7 +60,7 @@ const ONE_IN_VALUES = 300
 const ONE_IN_COLUMNS = 300
 const ONE_IN_SHAPES = 60
 
-/** The JSON text of one row, or of the changed cells of one. */
+/** The JSON text of a row, or of a row's changed cells. */
 export function rowText(random: Seeded, rowIds: readonly string[] = []): string {
   const cells = Object.entries(FITTING)
     .filter(() => !random.once(3))
@@ -81,7 +81,7 @@ export function rowsText(random: Seeded, rowIds: readonly string[] = []): string
   return `[${Array.from({ length: count }, () => rowText(random, rowIds)).join(',')}]`
 }
 
-/** JSON of another shape, deep JSON, or none. */
+/** JSON of another shape, deep JSON, or invalid JSON. */
 export function strayText(random: Seeded): string {
   const depth = 1 + random.below(STRAY_DEPTH_MAX)
   return random.pick([

@@ -1,28 +1,28 @@
-// Writes conversations to sockets and reads what comes back, strictly: an answer is a whole message of HTTP/1.1, and
-// nothing else is sent.
+// Writes conversations to sockets and reads the answers strictly: an answer is a complete HTTP/1.1 message, and nothing
+// else is sent.
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Exchange } from '../../support/openapi-proof.js'
 import type { Conversation, Sent } from './wire.js'
 
-/** How long a request may stay without an answer while its connection stays open. */
+/** The longest time without an answer while the connection stays open. */
 const ANSWER_MS_MAX = 120_000
-/** How long the client waits before it ends a connection on which the server may still expect bytes. */
+/** How long the client waits before it closes a connection on which the server may expect more bytes. */
 const PATIENCE_MS = 150
 const PIECES_MAX = 5
 const ONE_IN_PATIENT = 200
 
-/** What became of a request: its answer, or the end of its connection. */
+/** The outcome of a request: its answer, or the end of its connection. */
 export type Outcome = Readonly<{
   sent: Sent
-  /** Whether an end without an answer is right: the request, or one sent right after it, was broken or cut. */
+  /** Whether an end without an answer is allowed: the request, or the one sent right after it, was broken or cut. */
   mayEnd: boolean
   exchange: Exchange | undefined
 }>
 
 export type Heard = Readonly<{ outcomes: readonly Outcome[]; problems: readonly string[] }>
 
-/** Has a conversation; when the server closes the connection, the rest of it goes to a new one. */
+/** Holds a conversation. When the server closes the connection, the rest goes to a new one. */
 export async function converse(
   { isPipelined, requests }: Conversation,
   address: Readonly<{ port: number; host: string }>,
@@ -67,10 +67,10 @@ async function ask(
   { isWritten, isPatient }: How,
 ): Promise<Exchange | undefined> {
   if (!isWritten) await writeSlowly(wire, sent)
-  // The server may wait for the rest: at its own limit of time it refuses, and the client rarely waits for that.
+  // The server may wait for the rest until its own time limit, and then refuses. The client rarely waits so long.
   if (sent.form === 'cut' && !isPatient) wire.endAfter(PATIENCE_MS)
   if (sent.form === 'broken' && !isPatient) wire.endAfter(PATIENCE_MS)
-  // Node's parser takes a request without a version as one of HTTP/0.9, and ends a target at a space only.
+  // Node's parser accepts a request without a version as HTTP/0.9, and ends a target only at a space.
   const [, method = 'GET', target = ''] =
     /^([A-Z]+) +([^ ]+)(?: +HTTP\/\d\.\d)?$/.exec(sent.line) ?? []
   const reply = await wire.reply(method)
@@ -185,7 +185,7 @@ class Wire {
     return this.#take(count)
   }
 
-  /** @returns false if the connection ended first. @throws {Error} if nothing happens in time */
+  /** @returns false if the connection ended first. @throws {Error} if nothing happens before the deadline */
   async #until(isThere: () => boolean, deadline: number): Promise<boolean> {
     for (;;) {
       if (isThere()) return true

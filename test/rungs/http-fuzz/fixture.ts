@@ -1,4 +1,4 @@
-// The objects that the requests of a round name, made over HTTP by an ordinary client.
+// The objects that the requests of a round name, created over HTTP by an ordinary client.
 import { SOURCE_URLS } from '../../conformance/fake-sources.js'
 import { SCHEMA } from './bodies.js'
 import type { Known, KnownTable } from './grammar.js'
@@ -12,7 +12,7 @@ const STASHES = ['stash-a', 'stash-b', '2024-02-15']
 /** Sources that answer at once. */
 const SOURCES = Object.values(SOURCE_URLS).filter((url) => !url.includes('late'))
 
-/** Makes the objects of a team, which is new. */
+/** Creates the objects of a new team. */
 export async function makeKnown(url: string, team: string): Promise<Known> {
   const api = new Client(url, keyOf(team))
   const rows = Array.from({ length: ROWS }, (_, n) => ({ s: `row ${n}`, n, b: n % 2 === 0 }))

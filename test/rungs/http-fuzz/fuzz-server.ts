@@ -1,5 +1,5 @@
-// The server under test, as a process of its own: `fuzz-server DIRECTORY`. It sends its URL when it listens, and
-// answers each message with what it has seen so far.
+// The server under test, in a separate process: `fuzz-server DIRECTORY`. It sends its URL when it listens, and answers
+// each message with what it has seen so far.
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -17,13 +17,13 @@ const answered: Record<string, number> = {}
 const failures: string[] = []
 const refusals: Record<string, number> = {}
 
-/** Resident memory without the pages of files: LevelDB maps its tables, which grow with what is stored. */
+/** Resident memory without mapped files: LevelDB maps its tables, which grow with the stored data. */
 function anonymousBytes(): number {
   try {
     const kilobytes = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]
     return Number(kilobytes) * 1024
   } catch {
-    return process.memoryUsage().rss // Not on Linux.
+    return process.memoryUsage().rss // not on Linux
   }
 }
 
@@ -33,7 +33,7 @@ const note = ({ operation, status, team }: AnsweredRequest): void => {
   answered[name] = (answered[name] ?? 0) + 1
 }
 
-/** Small, so that full caches and buffer pools are not taken for a leak. */
+/** Small, so that full caches and buffer pools do not look like a leak. */
 const MEMORY = { cacheBytesMax: 8 * 1024 * 1024, bufferBytesMax: 8 * 1024 * 1024 }
 
 const store = await openDirectory(directory, { ...MEMORY, sources: contractSources })

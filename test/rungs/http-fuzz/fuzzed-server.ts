@@ -1,21 +1,21 @@
-// The server under test and the healthy client beside it, each a process of its own.
+// The server under test, and a healthy client, each in a separate process.
 import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
 import { ROOT } from '../../support/project.js'
 import { HEALTHY_TEAM, keyOf } from './team-keys.js'
 
 export type Seen = Readonly<{
-  /** Answered requests by operation and status, such as `GET /tables 200`, without the healthy client. */
+  /** Numbers of answered requests by operation and status, such as `GET /tables 200`, without the healthy client's. */
   answered: Readonly<Record<string, number>>
-  /** Failures with a status of 500 or above that are no refusals under load. */
+  /** Failures with a status of 500 or above, except refusals under load. */
   failures: readonly string[]
-  /** Refusals under load, by the message that names the limit. */
+  /** Numbers of refusals under load, by the message, which names the limit. */
   refusals: Readonly<Record<string, number>>
-  /** Resident memory that is not of files. */
+  /** Resident memory without files. */
   memoryBytes: number
 }>
 
-/** What the healthy client measured, in milliseconds. */
+/** Measurements of the healthy client, in milliseconds. */
 export type Latencies = Readonly<{
   count: number
   failed: number
@@ -44,7 +44,7 @@ class Answering {
     })
   }
 
-  /** How the process has ended; undefined while it runs. */
+  /** How the process ended; undefined while it runs. */
   get ended(): string | undefined {
     return this.#ended
   }
@@ -91,17 +91,17 @@ export class FuzzedServer {
     return new FuzzedServer(server, client, url)
   }
 
-  /** How the server has ended; undefined while it runs. */
+  /** How the server ended; undefined while it runs. */
   get ended(): string | undefined {
     return this.#server.ended
   }
 
-  /** What the server has seen since it began, after a garbage collection. */
+  /** What the server has seen since it began, measured after a garbage collection of V8. */
   async seen(): Promise<Seen> {
     return await this.#server.next<Seen>('report')
   }
 
-  /** What the healthy client measured since it was last asked. */
+  /** Measurements of the healthy client since the last call. */
   async latencies(): Promise<Latencies> {
     return await this.#client.next<Latencies>('report')
   }

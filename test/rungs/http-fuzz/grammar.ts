@@ -1,7 +1,7 @@
-// Requests of the contract, as bytes: every route and method, weighted so that most carry a body to a handler.
+// Requests of the contract as bytes: every route and method, weighted so that most carry a body to a handler.
 //
-// A request is made from one seed and from the objects of the fixture, never from an earlier answer, so that the
-// same seed sends the same requests whatever the server answers.
+// A request is made from a seed and from the objects of the fixture, never from an earlier answer, so that a seed sends
+// the same requests whatever the server answers.
 import type { Seeded } from '../../support/seeded.js'
 import { delimitedText, rowsText, rowText, strayText, tableText } from './bodies.js'
 
@@ -13,7 +13,7 @@ export type KnownTable = Readonly<{
   continuation: string
 }>
 
-/** What requests of a round name. */
+/** The objects that the requests of a round name. */
 export type Known = Readonly<{
   host: string
   key: string
@@ -44,7 +44,7 @@ type Parts = Readonly<{
 
 type Make = (random: Seeded, known: Known) => Parts
 
-/** A request that breaks no rule of HTTP, and mostly none of the contract. */
+/** A request that is valid HTTP, and mostly valid by the contract. */
 export function draft(random: Seeded, known: Known): Draft {
   const { method, make } = random.pick(WEIGHTED)
   const parts = make(random, known)
@@ -150,7 +150,7 @@ function changeHeaders(
   return headers
 }
 
-/** The first tables of the fixture are overwritten rarely, so that their row IDs stay known. */
+/** The first tables of the fixture are rarely overwritten, so that their row IDs stay known. */
 function table(random: Seeded, known: Known): KnownTable {
   return random.pick(known.tables)
 }
@@ -230,7 +230,7 @@ function updateRow(random: Seeded, known: Known): Parts {
   }
 }
 
-/** Rows to change, or to delete. */
+/** Rows to change or to delete. */
 function changeRows(random: Seeded, known: Known): Parts {
   const of = table(random, known)
   const rows = Array.from({ length: random.below(4) }, () => {
@@ -392,7 +392,7 @@ function readAsAdmin(random: Seeded, { adminKey }: Known): Parts {
   return { target: random.pick(['/metrics', '/admin/keys']), key: adminKey }
 }
 
-/** Mostly refused: each key that is made is in every list from then on. */
+/** Mostly refused, because each new key is in every later list. */
 function createKey(random: Seeded, known: Known): Parts {
   const about = {
     teamId: 'a',

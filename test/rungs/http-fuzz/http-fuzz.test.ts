@@ -1,8 +1,8 @@
-// Goal: whatever bytes clients send, the server neither ends nor hangs; each request is answered as the OpenAPI document
-// says, or its connection is closed; no answer is an internal error; other clients are served meanwhile; and the memory
-// comes back.
-// Method: requests from a grammar of all routes, some of them mutated, are written to sockets of a server in a process
-// of its own, round by round, each with a team and a seed of its own. A healthy client of another team works beside it.
+// Goal: whatever bytes clients send, the server neither ends nor hangs. Each request is answered as the OpenAPI
+// document says, or its connection is closed. No answer is an internal error, other clients are served meanwhile, and
+// the memory is freed.
+// Method: requests from a grammar of all routes, some of them mutated, are written to sockets of a server in a separate
+// process, round by round, each with a new team and seed. A healthy client of another team works meanwhile.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,17 +27,17 @@ import { conversation } from './wire.js'
 
 const ROUND_REQUESTS = 2_000
 const CONNECTIONS = 16
-/** Rounds from one look at the memory to the next; before the first, buffer pools fill. */
+/** Rounds between two measurements of the memory. Buffer pools fill before the first. */
 const LOOK_ROUNDS = 3
-/** The caches of the store and of LevelDB are full, and the code is compiled, after this share of the looks. */
+/** After this share of the measurements the caches of the store and of LevelDB are full, and the code is compiled. */
 const WARM_SHARE = 0.1
 const MEMORY_MORE_MIB_MAX = 32
 const PAUSE_MS = 2_000
-/** Before the last look: when nothing happens for some seconds, V8 gives back what it does not use. */
+/** The pause before the last measurement: after some idle seconds, V8 frees what it does not use. */
 const END_PAUSE_MS = { push: 2_000, deep: 30_000 }[tier]
-/** Asserted with `--deep`, on a machine that does nothing else. */
+/** Asserted with `--deep`, on an idle machine. */
 const HEALTHY_P99_MS_MAX = 250
-/** The share of requests that come to a handler that takes a body. */
+/** Least share of requests that reach a handler with a body. */
 const BODY_SHARE_MIN = 0.6
 const PROBLEMS_MAX = 20
 
@@ -123,7 +123,7 @@ async function sendRound({ seed, runs }: RecordedSeed, tally: Tally): Promise<vo
   else tally.fail(seed, [`the server ${server.ended}`])
 }
 
-/** Requests so far that came to a handler that takes a body. */
+/** Number of requests that have reached a handler with a body. */
 function withBody({ answered }: Seen): number {
   const operations = proof.openApi.operations.filter(
     ({ requestContent }) => requestContent.size > 0,
@@ -149,7 +149,7 @@ test('no request ends, stalls or confuses the server', { timeout: 7_200_000 }, a
   const startedAt = performance.now()
   const tally = new Tally()
   const memory: number[] = []
-  await server.latencies() // From here on.
+  await server.latencies() // from here on
   for (const [at, next] of [...recordedSeeds('T12'), ...rounds].entries()) {
     await sendRound(next, tally)
     if (tally.problems.length > 0) tally.failing ??= next

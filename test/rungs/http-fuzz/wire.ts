@@ -1,4 +1,4 @@
-// From a draft to the bytes on a socket: framing, mutations, and the order in which they are written.
+// Turns a draft into the bytes on a socket: framing, mutations, and the order in which they are written.
 import { mutate, type Seeded } from '../../support/seeded.js'
 import { type Draft, draft, type Header, type Known } from './grammar.js'
 
@@ -6,17 +6,17 @@ import { type Draft, draft, type Header, type Known } from './grammar.js'
 export type Sent = Readonly<{
   bytes: Uint8Array<ArrayBuffer>
   /**
-   * `whole`: a request of HTTP. `broken`: its head or its framing was changed, so that the parser may see another
-   * number of requests; it is the last on its connection. `cut`: it ends early.
+   * `whole`: a valid HTTP request. `broken`: its head or framing was changed, so that a parser may see another number
+   * of requests; it is the last on its connection. `cut`: it ends early.
    */
   form: 'whole' | 'broken' | 'cut'
-  /** Milliseconds to wait between its pieces; 0: it is written at once. */
+  /** Milliseconds between its pieces; 0: it is written at once. */
   pauseMs: number
   /** Its first line, for messages. */
   line: string
 }>
 
-/** Requests on one connection, all written before the first answer is read if it is pipelined. */
+/** Requests on one connection. If it is pipelined, all are written before the first answer is read. */
 export type Conversation = Readonly<{ isPipelined: boolean; requests: readonly Sent[] }>
 
 const REQUESTS_MAX = 12
@@ -50,7 +50,7 @@ function request(random: Seeded, known: Known): Sent {
 }
 
 function sentAs(form: Sent['form'], bytes: Uint8Array<ArrayBuffer>, pauseMs: number): Sent {
-  const lines = text(bytes.subarray(0, LINE_BYTES_MAX)).replace(/^[\r\n]+/, '') // As a parser skips them.
+  const lines = text(bytes.subarray(0, LINE_BYTES_MAX)).replace(/^[\r\n]+/, '') // skipped, as a parser does
   return { bytes, form, pauseMs, line: lines.split('\r\n')[0] ?? '' }
 }
 
@@ -72,7 +72,7 @@ function mutated(
   return made
 }
 
-/** A request of HTTP: the body has a length, or comes in chunks. */
+/** A valid HTTP request: the body has a length, or is chunked. */
 function framed(random: Seeded, made: Draft): Uint8Array<ArrayBuffer> {
   const { body } = made
   if (body === null) return joined(head(made), new Uint8Array())
@@ -104,7 +104,7 @@ function chunked(random: Seeded, body: Uint8Array<ArrayBuffer>): Uint8Array<Arra
 const LONG_HEADER_CHARS = 17_000
 const MANY_HEADERS = 3_000
 
-/** Requests that a lenient parser would read differently from a strict one. */
+/** Requests that a lenient parser would read differently than a strict one. */
 function broken(random: Seeded, made: Draft): Uint8Array<ArrayBuffer> {
   const body = made.body ?? new Uint8Array()
   const length: Header = ['Content-Length', String(body.length)]
@@ -125,7 +125,7 @@ function broken(random: Seeded, made: Draft): Uint8Array<ArrayBuffer> {
         'Transfer-Encoding',
         random.pick(['gzip', 'gzip, chunked', 'xchunked', 'chunked, x']),
       ]),
-    () => withHeaders(['Transfer-Encoding', 'chunked']), // The body is not in chunks.
+    () => withHeaders(['Transfer-Encoding', 'chunked']), // The body is not chunked.
     () => withHeaders(length, ['Host', 'other.example.com']),
     () => withHeaders(length, ['X-Long', 'x'.repeat(LONG_HEADER_CHARS)]),
     () => withHeaders(length, ...Array.from({ length: MANY_HEADERS }, (): Header => ['X', '1'])),

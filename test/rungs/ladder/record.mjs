@@ -19,7 +19,7 @@ function git(...args) {
   return stdout.trim()
 }
 
-/** Adds one run of a rung: what it reported, and the seconds that all of it took. @returns what ran on this commit. */
+/** Adds one run of a rung: its report, and its total seconds. @returns everything that ran on this commit */
 export async function addToRecord(reports, seconds) {
   const commit = git('rev-parse', '--short=12', 'HEAD')
   const record = await readRecord()
@@ -33,13 +33,13 @@ export async function addToRecord(reports, seconds) {
   return entry.suites
 }
 
-/** A part of a suite's name with a number is a figure of the run. */
+/** A part of a suite's name that contains a number is a figure of the run. */
 const nameOf = (suite) => {
   const [first, ...parts] = suite.split(',')
   return [first, ...parts.filter((part) => !/\b\d+\b/.test(part))].join(',')
 }
 
-/** Adds what one run of a suite reported to what earlier runs on the same commit did. */
+/** Adds the report of one run of a suite to those of earlier runs on the same commit. */
 export function addLine(suites, { suite, skipped, runs, seed, violations, pairs }) {
   const key = nameOf(suite)
   const before = suites[key] ?? { runs: 0, violations: 0, seeds: [] }
@@ -73,10 +73,10 @@ function addedPairs(before = {}, more) {
   return Object.fromEntries(lines)
 }
 
-/** Met less often, a pair is told. */
+/** A pair that met less often is reported. */
 const PAIR_MET_MIN = 1_000
 
-/** The pairs that were rarely under way together on one commit, the rarest first: `T3 races: add × merge 0`. */
+/** The pairs that rarely ran concurrently on one commit, the rarest first: `T3 races: add × merge 0`. */
 export function rarePairs(suites) {
   const all = Object.entries(suites).flatMap(([suite, { pairs = {} }]) => {
     return Object.entries(pairs).flatMap(([name, text]) => {
@@ -91,10 +91,10 @@ export function rarePairs(suites) {
 }
 
 /**
- * What keeps a package of this tree from being published.
- * @param record - As `readRecord` gives it.
+ * Reasons against publishing a package of this tree.
+ * @param record - The result of `readRecord`.
  * @param tree.now - In milliseconds.
- * @param tree.isSame - Whether the code of a commit is that of this tree.
+ * @param tree.isSame - Whether the code of a commit equals this tree's.
  */
 export function wrongRecord({ commits }, { now, isSame }) {
   const last = commits.at(-1)
@@ -104,7 +104,7 @@ export function wrongRecord({ commits }, { now, isSame }) {
   return [`the last torture is of ${last.commit}, ${days} days ago: npm run torture`]
 }
 
-/** Whether the code of a commit is that of this tree. */
+/** Whether the code of a commit equals this tree's. */
 export function isSameCode(commit) {
   const args = ['diff', '--quiet', commit, '--', 'src', 'adapters']
   return spawnSync('git', args, { cwd: ROOT }).status === 0

@@ -1,4 +1,4 @@
-// What `npm run test:rung` and `npm run torture` share: the rungs, and one of them run by itself.
+// Shared by `npm run test:rung` and `npm run torture`: the rungs, and running one alone.
 import { spawn } from 'node:child_process'
 import { createWriteStream } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
@@ -39,7 +39,7 @@ export function ended(child) {
   })
 }
 
-/** Runs one rung with its output in a file. @returns its lines, and whether it ended well. */
+/** Runs one rung with its output in a file. @returns its lines, and whether it succeeded */
 export async function runSuite(suite, { env: given, options, folder }) {
   const reportFile = join(folder, `${suite.id}.jsonl`)
   await writeFile(reportFile, '')

@@ -1,9 +1,10 @@
-// Random pairs of row sets, and what a merge of them must give: rows are lists of cells, found by comparing each with each.
+// Random pairs of row sets, and the results that their merges must have: rows are lists of cells, and each is compared
+// with each.
 import type { MergeCounts } from '../../../src/index.js'
 import { mergeOf } from '../../support/merge-oracle.js'
 import { type Seeded, seeded } from '../../support/seeded.js'
 
-/** A cell: its token as JSON text, and what it stands for. */
+/** A cell: its token as JSON text, and its meaning. */
 type Value = Readonly<{ token: string; means: string }>
 
 export type Cells = ReadonlyMap<string, Value>
@@ -31,7 +32,7 @@ export type MergeCase = Readonly<{
   inputColumns: readonly string[]
 }>
 
-/** Ways to write numbers, of which some are the same number. */
+/** Forms of numbers, some of them of the same number. */
 const NUMBERS: readonly Value[] = [
   ['0', '0'],
   ['0.0', '0'],
@@ -124,8 +125,8 @@ export function makeCase(seed: number): MergeCase {
 }
 
 /**
- * The same with other keys, whole numbers and texts without escapes, and rows in the order of them. Of each side a few
- * rows may stand elsewhere, or have a key that cannot be put into this order.
+ * The same case with other keys, integers and texts without escapes, and rows in key order. On each side a few rows may
+ * be misplaced, or have a key outside this order.
  */
 function inOrder(made: MergeCase, seed: number): MergeCase {
   const random = seeded(seed + 1)
@@ -136,7 +137,7 @@ function inOrder(made: MergeCase, seed: number): MergeCase {
     names.set(means, number)
     if (!token.startsWith('"')) return { token: `${number}`, means: `number ${number}` }
     const first = escapes && random.once(40) ? '\\u006b' : 'k'
-    // Some texts go on from others with a space, which stands below a quote.
+    // Some texts extend others by a space, which sorts below a quote.
     const rest = number % 3 === 0 ? `${number + 1} x` : `${number}`
     return { token: `"${first}${rest}"`, means: `text k${rest}` }
   }
@@ -158,7 +159,7 @@ function inOrder(made: MergeCase, seed: number): MergeCase {
   return { ...made, before: sorted(made.before), input: sorted(changed) }
 }
 
-/** With other values that take as many bytes, where the row has such. */
+/** The row with other values of the same number of bytes, where possible. */
 function sameLengthChanged(row: Cells, key: readonly string[]): Cells {
   const cells = new Map(row)
   for (const [id, { token }] of row) {
@@ -202,9 +203,9 @@ function unique(rows: readonly Cells[], key: readonly string[]): Cells[] {
 }
 
 export type Expected = Readonly<{
-  /** By the rows of the table before: what becomes of each. */
+  /** The outcome of each row of the table. */
   rows: readonly Readonly<{ cells: Cells | null; isChanged: boolean }>[]
-  /** Indexes of rows of the input. */
+  /** Indexes of added rows of the input. */
   added: readonly number[]
   counts: MergeCounts
 }>
@@ -230,13 +231,13 @@ export function expectedOf({ before, input, inputColumns, ...rules }: MergeCase)
   return { rows, added: merged.added, counts: merged.counts }
 }
 
-/** The values of a row, whatever the order of its cells and the form of its tokens. */
+/** The values of a row, independent of the order of its cells and of the form of its tokens. */
 export function meaningOf(row: Cells): string {
   const cells = [...row].map(([id, { means }]) => [id, means])
   return JSON.stringify(cells.sort(([a = ''], [b = '']) => (a < b ? -1 : 1)))
 }
 
-/** As a JSON body; empty cells of the columns are null, so that the body names them. */
+/** Rows as a JSON body. Empty cells of the columns are null, so that the body names the columns. */
 export function bodyOf(rows: readonly Cells[], columns: readonly string[]): string {
   const texts = rows.map((row) => {
     const ids = [...new Set([...row.keys(), ...columns])]

@@ -1,7 +1,7 @@
-// Goal: a merge by key does what comparing each row with each would do, and nothing else: row IDs and versions stay.
-// Method: random pairs of row sets on a store with small segments, its table changed, compacted and reopened before,
-// with columns that were dropped, beside an oracle of plain lists; a dry run first, the merge, a look at everything,
-// and the same merge once more.
+// Goal: a merge by key does exactly what comparing each row with each would do, and keeps row IDs and versions.
+// Method: random pairs of row sets on a store with small segments, compared with an oracle of plain lists. The table
+// was changed, compacted and reopened, and columns were dropped. First a dry run, then the merge, a check of
+// everything, and the same merge again.
 import { MemoryLevel } from 'memory-level'
 import { expect, test } from 'vitest'
 import {
@@ -126,14 +126,16 @@ async function putChunks(
   }
 }
 
-/** Columns that are dropped at some moment: one that the merge does not know, and one that comes back without cells. */
+/**
+ * Columns that are dropped at some moment: one that the merge does not name, and one that is added again without cells.
+ */
 class Drops {
   readonly hasGone: boolean
-  /** When: after the create, after the add, after the changes of rows, or after garbage collection. */
+  /** The moment: after the create, after the add, after the changes of rows, or after garbage collection. */
   readonly moment: number
-  /** The column that comes back. */
+  /** The column that is added again. */
   readonly lost: string | null
-  /** The version that dropped the last one: all rows have it, unless they were written later. */
+  /** The version that dropped the last column: all rows have it, unless they were written later. */
   version = 0
 
   constructor(random: Seeded) {
@@ -223,7 +225,7 @@ async function expectRows(table: Table, wanted: readonly StoredRow[]): Promise<v
   }
 }
 
-/** What a row that was read means. */
+/** The values of a row that was read. */
 function readMeaning(row: Readonly<Record<string, unknown>>): string {
   const cells = new Map<string, { token: string; means: string }>()
   for (const [id, value] of Object.entries(row))

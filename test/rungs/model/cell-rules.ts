@@ -1,20 +1,20 @@
-// The oracle of values: what fits a column, what is inferred and what reads back, as CONTRACT.md,
-// section 3, says it. Written from the contract and not from the engine, for the kinds below only, and
-// one value at a time where the engine judges whole chunks.
+// The oracle of values: what fits a column, what is inferred and what is returned, by CONTRACT.md, section 3. It was
+// written from the contract, not from the engine, only for the kinds below, and judges one value at a time where the
+// engine judges whole chunks.
 
 export type Kind = 'string' | 'number' | 'boolean' | 'date' | 'dateTime'
 export type Type = Readonly<{ kind: Kind }> | Readonly<{ kind: 'array'; items: { kind: Kind } }>
 export type ModelColumn = Readonly<{ id: string; displayName?: string; type: Type }>
 export type ModelSchema = Readonly<{ columns: readonly ModelColumn[] }>
 
-/** A value as it was sent: a JSON token, or a field of CSV or TSV. */
+/** A value as sent: a JSON token, or a field of CSV or TSV. */
 export type Cell = Readonly<{ token: string }> | Readonly<{ field: string }>
 
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/
 const DATE_TIME = /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?Z?$/
 
-/** Whether a cell is empty in every kind of column. `""` of JSON is not: plain text keeps it. */
+/** Whether a cell is empty in every kind of column. JSON `""` is not: plain text keeps it. */
 export function isEmpty(cell: Cell): boolean {
   return 'field' in cell ? cell.field === '' : cell.token === 'null'
 }
@@ -82,7 +82,7 @@ function isFiniteNumber(text: string): boolean {
   return NUMBER.test(text) && Number.isFinite(Number(text))
 }
 
-/** The token that reads back from a column of the type, for a cell that fits; null: the cell is empty. */
+/** The token that a column of the type returns for a cell that fits; null: the cell is empty. */
 export function storedToken(type: Type, cell: Cell): string | null {
   if (isEmpty(cell)) return null
   if ('field' in cell) return fieldToken(type, cell.field)
@@ -109,7 +109,7 @@ function fieldToken(type: Type, field: string): string {
   }
 }
 
-/** A value that is not a string shows as its JSON text where strings are wanted. */
+/** Where strings are wanted, a value that is not a string becomes its JSON text. */
 function shownIn({ kind }: { kind: string }): (token: string) => string {
   if (kind === 'number' || kind === 'boolean') return (token) => token
   return (token) => (token.startsWith('"') ? token : JSON.stringify(token))
@@ -118,13 +118,13 @@ function shownIn({ kind }: { kind: string }): (token: string) => string {
 /** Parts of a JSON text: strings, numbers, words, and single characters. */
 const PARTS = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|[a-z]+|[^\s]/g
 
-/** Without white space outside of strings, and without a minus before a zero. */
+/** Removes white space outside strings, and the sign of zeros. */
 function compact(token: string): string {
   const parts = token.match(PARTS) ?? []
   return parts.map((part) => (/^-[0.]+([eE].*)?$/.test(part) ? part.slice(1) : part)).join('')
 }
 
-/** The tokens of an array without arrays or objects in it. */
+/** The tokens of an array that contains neither arrays nor objects. */
 function elementsOf(token: string): string[] {
   return (token.slice(1, -1).match(PARTS) ?? []).filter((part) => part !== ',')
 }
@@ -148,18 +148,18 @@ function classOf(cell: Cell): Class {
   return isFlat ? 'array' : 'unfit'
 }
 
-/** Whether a table whose schema is inferred can hold the cell at all. */
+/** Whether a table with an inferred schema can store the cell at all. */
 export function fitsInferred(cell: Cell): boolean {
   return isEmpty(cell) || classOf(cell) !== 'unfit'
 }
 
-/** Whether the cell has a say in the type of its column: not when it is empty, and not when nothing holds it. */
+/** Whether the cell affects the type of its column: it is not empty, and some type accepts it. */
 function tellsOfType(cell: Cell): boolean {
   if (isEmpty(cell) || ('token' in cell && cell.token === '""')) return false
   return classOf(cell) !== 'unfit'
 }
 
-/** The smallest type that holds what the column has, which is of a type, and the new cells. */
+/** The smallest type that accepts the values of a column with this type and the new cells. */
 export function widenType(type: Type, cells: readonly Cell[]): Type {
   const seen = cells.filter(tellsOfType)
   const fits = (wider: Type): boolean => seen.every((cell) => cellFits(wider, cell))
@@ -176,12 +176,12 @@ export function widenType(type: Type, cells: readonly Cell[]): Type {
   return onlyArrays ? { kind: 'array', items: { kind: 'string' } } : { kind: 'string' }
 }
 
-/** The type of a column, over all its cells. */
+/** The type of a column with these cells. */
 export function inferType(cells: readonly Cell[]): Type {
   const seen = cells.filter(tellsOfType)
   const classes = new Set(seen.map(classOf))
   if (classes.size !== 1) {
-    return { kind: 'string' } // Nothing, or a mix; a long integer of CSV may be an identifier.
+    return { kind: 'string' } // no type, or a mix; a long CSV integer may be an identifier
   }
   if (classes.has('boolean')) return { kind: 'boolean' }
   if (classes.has('number')) return { kind: 'number' }

@@ -1,4 +1,4 @@
-// The commands of fast-check: one operation, a race of several, time, a restart, and what is left.
+// The commands of fast-check: one operation, a race of several, time, a restart, and the remaining ones.
 import fc from 'fast-check'
 import { parseRendered } from '../../../src/schema/parse-rendered.js'
 import { FollowChanges } from './history-check.js'
@@ -41,7 +41,7 @@ class One implements RunCommand {
     const { tables } = model.state
     const table = tables[this.#spec.table % Math.max(1, tables.length)]
     if (table === undefined) return
-    // A failed operation changes nothing: the version shows it now, the rest at the end of the run.
+    // A failed operation changes nothing: the version shows it now, the end of the run the rest.
     await runAlone(readVersion({ instance: 1, tableId: table.id }), model, world)
   }
 
@@ -98,7 +98,7 @@ class Reopen implements RunCommand {
   }
 }
 
-/** Another team sees nothing of this one's tables and stashes. */
+/** Another team sees nothing of this team's tables and stashes. */
 class LookFromOutside implements RunCommand {
   check(): boolean {
     return true
@@ -139,7 +139,7 @@ async function settled(call: () => Promise<unknown>): Promise<Outcome> {
   }
 }
 
-/** Begins a scan, or goes on with one for some rows: it reads the rows it began with, whatever happens. */
+/** Begins a scan, or continues one for some rows: it reads the rows with which it began, whatever happens. */
 class StepScan implements RunCommand {
   readonly #table: number
   readonly #steps: number
@@ -220,7 +220,7 @@ const nextOfScan: Operation = {
 
 const anySeed = fc.nat()
 
-/** Commands in their weights. fast-check draws from a list evenly, so each stands there so often. */
+/** Commands by weight. fast-check draws evenly from a list, so a command appears in it as often as its weight. */
 export function anyCommands(): fc.Arbitrary<RunCommand>[] {
   const race = fc.tuple(anyRacers, anySeed).map(([specs, seed]) => new Race(specs, seed))
   const stashRace = fc

@@ -1,5 +1,5 @@
-// The checks at the end of a run: everything that can be read equals the oracle, and, after the last
-// garbage collections, nothing is stored that nothing needs.
+// The checks at the end of a run: everything that can be read equals the oracle, and after the last garbage collections
+// nothing unneeded is stored.
 import assert from 'node:assert/strict'
 import { NO_BYTES, sameBytes } from '../../../src/base/bytes.js'
 import { decodeExtentPage } from '../../../src/format/extent-page.js'
@@ -34,7 +34,7 @@ import {
 } from './table-operations.js'
 import { OTHER_TEAM, TEAM, type World } from './world.js'
 
-/** Rows of a table that are read one by one; the others only in pages. */
+/** Rows of a table that are read by ID. The others are read only in pages. */
 const ROWS_READ = 25
 
 export async function checkAll(model: Model, world: World): Promise<void> {
@@ -62,7 +62,7 @@ function someRowIds({ generations }: ModelTable): string[] {
   return ids.filter((_, i) => i % step === 0)
 }
 
-/** Makes a table of each stash, so that what the stashes hold is seen. */
+/** Creates a table from each stash, to see the content of the stashes. */
 export async function checkStashes(model: Model, world: World): Promise<void> {
   for (const stash of stashIds(model)) {
     const request = { name: 'of a stash', ref: { stash }, schema: null } as const
@@ -70,7 +70,7 @@ export async function checkStashes(model: Model, world: World): Promise<void> {
   }
 }
 
-/** Nothing that is not damaged is found to be. */
+/** Verification finds no damage, because there is none. */
 export async function checkVerified(world: World): Promise<void> {
   assert.deepEqual(await damageOf(world.store(0)), [])
 }
@@ -79,9 +79,9 @@ const REWRITE_STASH = 'rewrite'
 const REWRITTEN_ROWS = 12
 
 /**
- * Sends the rows of each table back, as clients do who have read them: they keep their IDs. The first time one
- * of them comes as a new row, whose ID tells those of the places beside it: these answer to nobody, and no row
- * that is sent with them the second time takes the place of the row there.
+ * Sends the rows of each table back, like clients that have read them: they keep their IDs. The first time one of them
+ * is sent as a new row, whose ID gives the IDs of the neighbouring places. None of these finds a row, and a row sent
+ * with one the second time does not replace the row there.
  */
 export async function checkRewrites(model: Model, world: World): Promise<void> {
   const check = (one: Operation): Promise<void> => runAlone(one, model, world)
@@ -89,7 +89,7 @@ export async function checkRewrites(model: Model, world: World): Promise<void> {
     await rewrite(tableId, model, world, (ids) => [null, ...ids.slice(1)])
     const beside = idsBeside(rowsOf(model, tableId))
     for (const rowId of beside) await check(getRow({ instance: 0, tableId }, rowId, true))
-    // Some of the rows come twice now, which a key refuses.
+    // Some rows are now duplicate, which a key refuses.
     const change = { key: null, ifMatch: undefined }
     if (model.state.tables.length % 2 > 0) await check(alterKey({ instance: 0, tableId }, change))
     await rewrite(tableId, model, world, (ids) => [...beside, ...ids])
@@ -126,12 +126,12 @@ async function rewrite(
 
 const RUNS_MAX = 10
 
-/** How long the store keeps a job after its end. */
+/** How long the store keeps a finished job. */
 const JOB_TTL_MS = 7 * 86_400_000
 
 /**
- * Collects garbage until there is nothing left to do: a compaction leaves an object that a later garbage collection
- * deletes, and a recompression looks again, a millisecond later or more, at what a stash named.
+ * Collects garbage until nothing is left to do: a compaction leaves an object that a later garbage collection deletes,
+ * and a recompression returns, at least a millisecond later, to segments that a stash named.
  */
 async function maintainAll(world: World): Promise<void> {
   for (let runs = 0; runs < RUNS_MAX; runs++) {
@@ -142,22 +142,22 @@ async function maintainAll(world: World): Promise<void> {
   throw new Error(`there is still something to do after ${RUNS_MAX} garbage collections`)
 }
 
-/** Stashes that there may be. */
+/** IDs of stashes that may exist. */
 function stashIds({ states }: Model): Set<string> {
   return new Set(states.flatMap(({ stashes }) => [...stashes.keys()]))
 }
 
 /**
- * Ends all that may end, lets the grace pass, and counts: the records must be those of the tables, and
+ * Ends everything that may end, lets the grace period pass, and counts: the records must be those of the tables, and
  * the objects those that their extent pages name.
  */
 export async function checkLeaks(model: Model, world: World): Promise<void> {
   const check = (one: Operation): Promise<void> => runAlone(one, model, world)
-  await world.reopen(1) // All other openings have ended, so that its garbage collections delete what they left.
+  await world.reopen(1) // All other openings have ended, so that its garbage collections delete their leftovers.
   for (const state of model.states) state.scans = []
   for (const stash of stashIds(model)) await check(deleteStash(0, stash))
   const { overwrittenRowsTtlMs, historyRetentionMs, idempotencyTtlMs } = world.profile.options
-  // The hint of an expired stash stays until it is due, also if the stash was deleted.
+  // The hint of an expired stash stays until it is due, even if the stash was deleted.
   const kept = [overwrittenRowsTtlMs, historyRetentionMs, idempotencyTtlMs]
   const ttls = [...kept, JOB_TTL_MS, EXPIRED_KEPT_MS]
   world.clock.pass(Math.max(...ttls) + 1)
@@ -167,11 +167,11 @@ export async function checkLeaks(model: Model, world: World): Promise<void> {
   const { records, named } = await census(world, model.state)
   const tables = model.state.tables.length
   const expected = {
-    ...(records.teamHead === 1 && { teamHead: 1 }), // It stays when all tables were deleted.
+    ...(records.teamHead === 1 && { teamHead: 1 }), // It stays after all tables were deleted.
     ...(tables > 0 && { teamHead: 1, catalog: tables, tableHead: tables, schema: tables }),
-    ...(tables > 0 && { log: tables }), // The newest entry of each table.
-    ...(records.filesHead === 1 && { filesHead: 1 }), // It stays when all files were deleted.
-    // Says up to where the changes of a table were deleted.
+    ...(tables > 0 && { log: tables }), // the newest entry of each table
+    ...(records.filesHead === 1 && { filesHead: 1 }), // It stays after all files were deleted.
+    // Records up to where the changes of a table were deleted.
     ...(records.change !== undefined && { change: Math.min(tables, records.change) }),
   }
   assert.deepEqual(records, expected)
@@ -182,7 +182,7 @@ type Space = keyof typeof KEY_SPACE
 
 const LOOKED_AT: readonly Space[] = ['row', 'extentPage', 'keyEntry', 'keyIndex']
 
-/** Counts the records of the team but those that are looked at one by one. */
+/** Counts the team's records, except those that are checked one by one. */
 async function census(
   world: World,
   state: State,
@@ -226,13 +226,13 @@ async function census(
   return { records, named }
 }
 
-/** The records of a team, without those of processes. */
+/** A team's records, without those of processes. */
 async function readData(world: World, team: string): Promise<[Uint8Array, Uint8Array][]> {
   const all = await readAll(world, team)
   return all.filter(([key]) => !world.ports.kv.shared || !isOfProcess(key))
 }
 
-/** Whether a record is of a process that has a shared store open, not of the data. */
+/** Whether a record belongs to a process that has a shared store open, not to the data. */
 function isOfProcess(key: Uint8Array): boolean {
   const space: string = spaceOf(key)
   const isLastScan = space === 'workHint' && key.length === 2

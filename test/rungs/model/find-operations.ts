@@ -1,4 +1,4 @@
-// Finding rows: conditions on the values that a table has, and orders. Nothing runs beside.
+// Finding rows: conditions on a table's values, and orders. Nothing else runs.
 import type { ColumnType, RowWithId, TableSchema, Where } from '../../../src/index.js'
 import { type Order, randomOrder } from '../../store/find-cases.js'
 import { cellOf, matches, sorted } from '../../store/find-oracle.js'
@@ -8,7 +8,7 @@ import { expectEqual, expectValue, type Operation } from './operation.js'
 import { currentOf } from './oracle.js'
 import { onTable, type TableTarget, tableOf } from './row-operations.js'
 
-/** Conditions that are tried on a table. */
+/** Conditions to test per table. */
 const TRIES = 4
 
 type Found = Readonly<{
@@ -18,7 +18,7 @@ type Found = Readonly<{
   count: number
 }>
 
-/** Finds and counts rows by conditions on values that some rows have. */
+/** Finds and counts rows by conditions on values of some rows. */
 export function findSome(target: TableTarget): Operation {
   return {
     text: 'find',

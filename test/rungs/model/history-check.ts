@@ -1,11 +1,11 @@
-// The history of tables: the changes since a version, applied to the rows of then, give the rows of now.
+// The history of tables: the changes since a version, applied to its rows, give the current rows.
 import { isStoreError, type RowWithId, type Table } from '../../../src/index.js'
 import { changedRows, type SeenRows, seenRows } from '../../support/replay-changes.js'
 import type { Model, RunCommand } from './model.js'
 import { Mismatch, show } from './operation.js'
 import type { World } from './world.js'
 
-/** Follows each table since it was looked at last. Nothing runs beside. */
+/** Follows each table from when it was last read. Nothing else runs. */
 export class FollowChanges implements RunCommand {
   check(): boolean {
     return true

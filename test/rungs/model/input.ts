@@ -1,4 +1,4 @@
-// Rows as the runs generate them: made into what the engine takes, and into what the oracle sees.
+// Generated rows, converted for the engine and for the oracle.
 import fc from 'fast-check'
 import type { RowObject, RowsInput } from '../../../src/index.js'
 import type { Cell } from './cell-rules.js'
@@ -6,11 +6,11 @@ import type { Cell } from './cell-rules.js'
 export const FORMS = ['objects', 'async', 'json', 'jsonBytes', 'csv', 'tsv'] as const
 export type Form = (typeof FORMS)[number]
 
-/** One value in each spelling. They need not mean the same: the oracle judges the spelling in use. */
+/** One value in each form. The forms may differ in meaning: the oracle judges the form in use. */
 export type Sample = Readonly<{
   json: string
   field: string
-  /** The value in an object; by default what the JSON token means. */
+  /** The value in an object. Default: the value of the JSON token. */
   value?: unknown
 }>
 
@@ -19,19 +19,19 @@ export type SampleRow = readonly (readonly [column: string, sample: Sample])[]
 export type RowsSpec = Readonly<{
   form: Form
   rows: readonly SampleRow[]
-  /** The rows are sent so often, one run of them after the other. */
+  /** How often the rows are sent, one run after another. */
   times: number
-  /** The row IDs that the first rows carry, as `$rowID`; null: none. */
+  /** The row IDs of the first rows, in `$rowID`; null: none. */
   claims: readonly (string | null)[]
 }>
 
-/** A row as the oracle sees it: its cells in order, empty ones too. */
+/** A row for the oracle: its cells in order, including empty ones. */
 export type InputRow = readonly (readonly [column: string, cell: Cell])[]
 export type InputChunk = Readonly<{
   /** All columns in order of first appearance. */
   columns: readonly string[]
   rows: readonly InputRow[]
-  /** The `$rowID` of each row, as far as they have one. */
+  /** The `$rowID` of each row that has one. */
   claims: readonly (string | null)[]
 }>
 
@@ -81,7 +81,7 @@ const OTHERS = [
 ]
 const EMPTY: Sample = { json: 'null', field: '' }
 
-/** The usual values of each column: most rows fit, and some do not. */
+/** The usual values of each column: most rows fit, some do not. */
 const COLUMNS: readonly (readonly [column: string, fitting: readonly Sample[]])[] = [
   ['a', TEXTS],
   ['n', NUMBERS],
@@ -94,7 +94,7 @@ const COLUMNS: readonly (readonly [column: string, fitting: readonly Sample[]])[
 
 const ANY = [...TEXTS, ...NUMBERS, ...BOOLEANS, ...DATES, ...ARRAYS, ...OTHERS]
 
-/** Values that rows seldom have in common, as keys of tables. */
+/** Mostly distinct values, for keys of tables. */
 const anyName = fc.nat({ max: 80 }).map((n) => text(`k${n}`))
 const anyNumber = fc.nat({ max: 80 }).map((n) => both(String(n)))
 
@@ -122,7 +122,7 @@ export const anySampleRow: fc.Arbitrary<SampleRow> = fc.uniqueArray(cell, {
   size: 'max',
 })
 
-/** A row with the cells of most keys, which few other rows have. */
+/** A row with the cells of most keys, which few other rows share. */
 const anyNamedRow: fc.Arbitrary<SampleRow> = fc
   .tuple(anyName, anyNumber, anySampleRow)
   .map(([name, number, row]) => [
@@ -131,7 +131,7 @@ const anyNamedRow: fc.Arbitrary<SampleRow> = fc
     ...row.filter(([id]) => id !== 'a' && id !== 'n'),
   ])
 
-/** A row that no schema fits for long: with `updateSchema` it makes its columns wider. */
+/** A row that soon fits no schema: with `updateSchema` it widens its columns. */
 export const anyWideningRow: fc.Arbitrary<SampleRow> = fc.uniqueArray(
   fc.tuple(fc.constantFrom('n', 'b', 'd', 'l'), fc.constantFrom(...TEXTS, ...OTHERS, ...ARRAYS)),
   { selector: ([id]) => id, minLength: 1, maxLength: 2 },
@@ -163,13 +163,13 @@ function allRows({ rows, times }: RowsSpec): SampleRow[] {
   return Array.from({ length: times }, () => rows).flat()
 }
 
-/** The input that the engine is given. */
+/** The input for the engine. */
 export function toInput(spec: RowsSpec): RowsInput {
   const rows = allRows(spec).map((row, i): SampleRow => {
     const claim = spec.claims[i] ?? null
     if (claim === null) return row
     const id = ['$rowID', { json: JSON.stringify(claim), field: claim }] as const
-    return [...row.slice(0, 1), id, ...row.slice(1)] // Anywhere in the row.
+    return [...row.slice(0, 1), id, ...row.slice(1)] // anywhere in the row
   })
   switch (spec.form) {
     case 'objects':
@@ -191,7 +191,7 @@ async function* toAsync(rows: readonly SampleRow[]): AsyncGenerator<RowObject> {
   for (const row of rows) yield toObject(row)
 }
 
-/** Cells as members of an object; `__proto__` is one like any other. */
+/** Cells as members of an object; `__proto__` is an ordinary one. */
 export function toObject(row: SampleRow): RowObject {
   return Object.fromEntries(row.map(([id, sample]) => [id, givenValue(sample)]))
 }
@@ -254,7 +254,7 @@ export function tokensOfText(row: SampleRow): InputRow {
   return row.map(([id, { json }]) => [id, { token: json }] as const)
 }
 
-/** In the order of the object's keys: those that look like an index go first. */
+/** In the order of the object's keys: keys that look like an index come first. */
 export function tokensOfObject(row: SampleRow): InputRow {
   return Object.entries(toObject(row)).map(([id, value]) => {
     const token = typeof value === 'bigint' ? String(value) : JSON.stringify(value)

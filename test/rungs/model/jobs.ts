@@ -1,14 +1,14 @@
-// Operations that run as jobs: started, ended here or by the next opening, and answered as the operation itself.
+// Operations that run as jobs: started, finished here or after the next opening, with the operation's own answer.
 import { jobFailure } from '../../../src/engine/jobs/job-failure.js'
 import type { CreateResult, JobRequest, JobStatus } from '../../../src/index.js'
 import { Mismatch, show } from './operation.js'
 import type { World } from './world.js'
 
-/** How an operation runs: by itself, as a job, or as a job that a restart meets. */
+/** How an operation runs: directly, as a job, or as a job that a restart interrupts. */
 export const JOB_USES = ['none', 'job', 'restart'] as const
 export type JobUse = (typeof JOB_USES)[number]
 
-/** Turns of the event loop in which a job must end: a look for jobs, the work on rows that are few, their deletion. */
+/** Turns of the event loop within which a job must end: it is found, its few rows are processed and then deleted. */
 const TURNS_MAX = 100_000
 
 /** Runs an operation as a job. @throws {StoreError} the failure of the job */
@@ -27,8 +27,8 @@ export async function runJob(
 }
 
 /**
- * Waits until a job has ended, and until its rows are deleted: a garbage collection would count their stash when it has
- * expired.
+ * Waits until a job has ended, and until its rows are deleted: otherwise a garbage collection would count their stash
+ * when it expires.
  */
 async function endOf(world: World, instance: number, id: string): Promise<JobStatus> {
   const job = world.team(instance).job(id)

@@ -1,4 +1,4 @@
-// Operations that give, change, take away and use the key of a table.
+// Operations that set, change, remove and use the key of a table.
 import type { KeyValues } from '../../../src/engine/types/call-types.js'
 import { canonicalToken } from '../../../src/format/row-values.js'
 import type { ReadResult } from '../../../src/index.js'
@@ -40,7 +40,7 @@ export function alterKey(
   }
 }
 
-/** The values of a key as a program gives them. */
+/** The values of a key as a program passes them. */
 export function keyValues(key: readonly string[], cells: Cells, schema: ModelSchema): KeyValues {
   const shown = new Map(shownCells({ cells }, schema))
   return Object.fromEntries(key.map((id) => [id, givenValue(shown.get(id) ?? '""')]))
@@ -68,7 +68,7 @@ export function getByKey(target: TableTarget, values: KeyValues): Operation {
     text: `get the row with the key ${shown.join(', ')}`,
     async run(world) {
       const table = tableOf(world, target)
-      // A row that is asked for again is kept, and then comes from there.
+      // Repeated reads cache the row, and later ones come from the cache.
       for (let time = 1; time < READS; time++) await table.get(values)
       return table.get(values)
     },
@@ -94,7 +94,7 @@ export function getByKey(target: TableTarget, values: KeyValues): Operation {
   }
 }
 
-/** All rows with a key are found by it, and the key is the one that the table says that it has. */
+/** All rows with a key are found by it, and it is the key that the table reports. */
 export function getAllByKey(target: TableTarget): Operation {
   return {
     text: 'get the rows by their keys',

@@ -1,4 +1,4 @@
-// Keys of tables: what may be one, and which rows have the same one.
+// Keys of tables: the columns allowed, and which rows have the same key.
 import { canonicalToken } from '../../../src/format/row-values.js'
 import type { ModelSchema } from './cell-rules.js'
 import { expectFailure, Mismatch, type Outcome } from './operation.js'
@@ -9,27 +9,27 @@ export type Cells = ModelRow['cells']
 
 export const INVALID = { code: 'REQUEST_VALIDATION_ERROR' } as const
 
-/** Rows as an error names them: those of the table by their IDs, others by their number in the input. */
+/** Rows as errors name them: existing ones by ID, others by their number in the input. */
 export type NamedRows = readonly Readonly<{ name: string; cells: Cells }>[]
 
 export function namedRows(rows: readonly ModelRow[]): NamedRows {
   return rows.flatMap(({ id, gone, cells }) => (gone ? [] : [{ name: `row '${id}'`, cells }]))
 }
 
-/** Behind the name is the line, if it is known. */
+/** If the line is known, it follows the name. */
 export function namedInput(rows: readonly Cells[]): NamedRows {
   return rows.map((cells, i) => ({ name: `row ${i} (counted from 0)`, cells }))
 }
 
 type KeyedChange = Readonly<{
-  /** That of the rows before; null: all rows are new. */
+  /** The schema of the rows before; null: all rows are new. */
   before: ModelSchema | null
   after: ModelSchema
-  /** All that there would be. */
+  /** All rows after the change. */
   rows: NamedRows
 }>
 
-/** Checks the outcome of a change that the key of its table does not let through. @returns whether it is one. */
+/** Checks the outcome of a change that the table's key forbids. @returns whether the key forbids it */
 export function isRefusedByKey(outcome: Outcome, key: Key, change: KeyedChange): boolean {
   if (key === null) return false
   if (!mayBeKey(key, change)) {
@@ -64,7 +64,7 @@ export function kindOf({ columns }: ModelSchema, column: string): string | undef
   return columns.find(({ id }) => id === column)?.type.kind
 }
 
-/** The names of the rows with each key; rows with an empty cell in it have none. */
+/** The names of the rows by key. Rows with an empty key cell have none. */
 function byKey(
   key: readonly string[],
   { after, rows }: Pick<KeyedChange, 'after' | 'rows'>,

@@ -1,4 +1,4 @@
-// Operations on the life of a table: its name, and its end.
+// Operations on the life of a table: its name, columns and deletion.
 import { isDeepStrictEqual } from 'node:util'
 import type { SchemaInput } from '../../../src/index.js'
 import type { ModelSchema, Type } from './cell-rules.js'
@@ -40,7 +40,7 @@ export function renameTable(
   }
 }
 
-/** Drops columns, or adds some, without touching a row. */
+/** Drops columns, or adds some, without changing a row. */
 export function alterTable(
   target: TableTarget,
   { schema, ifMatch }: Change & Readonly<{ schema: ModelSchema }>,
@@ -81,7 +81,7 @@ export function alterTable(
 
 type Wanted = Readonly<{ schema: ModelSchema; key: Key }>
 
-/** Makes a table, or gives the oldest one of the name the columns that it lacks, and wider types. */
+/** Creates a table, or gives the oldest one with the name missing columns and wider types. */
 export function ensureTable(
   instance: number,
   { name, schema, key }: Wanted & Readonly<{ name: string }>,
@@ -130,7 +130,7 @@ function checkEnsured(table: ModelTable, wanted: Wanted, outcome: Outcome): void
   expectEqual('the table', expectValue(outcome), expected)
 }
 
-/** The columns of a table that has what is wanted; null: it has another key, or a type that does not become wider. */
+/** The columns of a table with the wanted ones; null: it has another key, or a type that cannot be widened so. */
 function ensuredSchema(table: ModelTable, { schema, key }: Wanted): ModelSchema | null {
   if (key !== null && !isDeepStrictEqual(key, table.key)) return null
   const { columns } = currentOf(table).schema
@@ -141,7 +141,7 @@ function ensuredSchema(table: ModelTable, { schema, key }: Wanted): ModelSchema 
   return { columns: [...kept, ...added] }
 }
 
-/** Whether a type holds what another one does, by the types that the columns of the schemas here have. */
+/** Whether a type accepts the values of another one, for the types in the schemas here. */
 function isAtLeast(wider: Type, type: Type): boolean {
   if (isDeepStrictEqual(wider, type) || wider.kind === 'string') return true
   return wider.kind === 'dateTime' && type.kind === 'date'

@@ -1,4 +1,4 @@
-// Operations on many rows of a table at once: updates, deletions by ID and by condition, and merges by key.
+// Operations on many rows of a table: updates, deletions by ID and by condition, and merges by key.
 import { sameValues } from '../../../src/format/row-values.js'
 import {
   type DeleteRowsResult,
@@ -57,7 +57,7 @@ import { cellsAfter, findRow, tokensOf } from './table-operations.js'
 
 export type Update = Readonly<{ rowId: string; cells: SampleRow; ifMatch: IfMatch }>
 
-/** @param updates - No row twice. */
+/** @param updates - At most one per row. */
 export function updateRows(
   target: TableTarget,
   updates: readonly Update[],
@@ -116,7 +116,7 @@ type Judged = Readonly<{
   tokens: readonly ReadonlyMap<string, string | null>[]
 }>
 
-/** All cells are judged against one schema. Which failure is told depends on what is wrong with each. */
+/** All cells are judged against one schema. The error depends on what is wrong with each. */
 function judgeUpdates(
   sent: readonly InputRow[],
   before: ModelSchema,
@@ -141,7 +141,7 @@ function expectOneOf(outcome: Outcome, failures: readonly Failure[]): void {
   expectFailure(outcome, failures.find((failure) => failure.row === row) ?? first)
 }
 
-/** Which rows are deleted: those of some IDs, or those that match a condition. */
+/** The rows to delete: by IDs, or by a condition. */
 export type WhichRows = Readonly<{ rowIds: readonly string[] }> | Readonly<{ where: Where }>
 
 export function deleteRows(target: TableTarget, which: WhichRows): Operation {
@@ -165,7 +165,7 @@ export function deleteRows(target: TableTarget, which: WhichRows): Operation {
   }
 }
 
-/** The rows as the reader of numbers as text has them. */
+/** The rows as read with numbers as text. */
 export function rowsAsText(generation: ModelGeneration): RowWithId[] {
   return generation.rows
     .filter(({ gone }) => !gone)
@@ -229,7 +229,7 @@ export function mergeRows(target: TableTarget, merge: MergeSpec): Operation {
   }
 }
 
-/** A table with a key is merged by it alone. */
+/** A table with a key is merged only by it. */
 function mayMergeBy(key: readonly string[], { key: own }: ModelTable): boolean {
   return own === null || (own.length === key.length && own.every((id) => key.includes(id)))
 }
@@ -237,7 +237,7 @@ function mayMergeBy(key: readonly string[], { key: own }: ModelTable): boolean {
 type Cells = ModelRow['cells']
 
 type Joined = Readonly<{
-  /** The rows of before in their order, those that change as other objects. */
+  /** The previous rows in their order. Changed ones are other objects. */
   rows: readonly ModelRow[]
   added: readonly Cells[]
   counts: MergeCounts
@@ -267,7 +267,7 @@ function join(
   return { rows, added: input.filter((_, at) => merged.added.includes(at)), counts: merged.counts }
 }
 
-/** Rows of a merge: some of the table, changed or not, and others; a key occurs once. */
+/** Rows of a merge: some of the table, changed or not, and others. A key occurs once. */
 export function rowsToMerge(
   generation: ModelGeneration | undefined,
   { key, from, rows }: Readonly<{ key: readonly string[]; from: number; rows: RowsSpec }>,
@@ -294,5 +294,5 @@ export function rowsToMerge(
   return { form: rows.form === 'jsonBytes' ? 'jsonBytes' : 'json', rows: all, times: 1, claims: [] }
 }
 
-/** Rows of the table that a merge takes, at most. */
+/** Most rows of the table that a merge takes. */
 const ROWS_TAKEN = 6

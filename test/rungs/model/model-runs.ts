@@ -1,4 +1,4 @@
-// A run of the model: a profile and commands, drawn by fast-check, and all that must hold at its end.
+// A run of the model: a profile and commands drawn by fast-check, and everything that must hold at its end.
 import fc from 'fast-check'
 import { runOptions } from '../../support/fast-check-options.js'
 import { endHangs } from '../../support/hang-watch.js'
@@ -11,7 +11,7 @@ import { type Instances, type Medium, type Profile, World } from './world.js'
 
 const HOUR_MS = 3_600_000
 
-/** Small sizes, so that small data meets every path: row records, segments, pages, frames read again. */
+/** Small sizes, so that small data takes every path: row records, segments, pages, frames read again. */
 const anySmallSizes = fc.record({
   inlineRowsMax: fc.constantFrom(3, 3, 0, 1_000),
   inlineBytesMax: fc.constantFrom(200, 262_144),
@@ -21,7 +21,7 @@ const anySmallSizes = fc.record({
   pageBytesMax: fc.constantFrom(1_024, 16_777_216),
 })
 
-/** Row records only, in pages that are full by their bytes. */
+/** Only row records, in pages that are full by bytes. */
 const rowRecords = fc.constant({
   inlineRowsMax: 1_000,
   inlineBytesMax: 262_144,
@@ -57,7 +57,7 @@ function anyProfile(instances: readonly Instances[]): fc.Arbitrary<Profile> {
       }),
     })
     .map(({ instances, keyed, sizes, options }) => {
-      // Short rows, as these are, would be compressed where they are made, and a recompression had nothing to do.
+      // Short rows like these would otherwise be compressed when they are written, and leave nothing to recompress.
       const isRaw = options.cacheBytesMax !== 2_000
       const written = { ...sizes, ...options, ...(isRaw && { compression: 'none' as const }) }
       return { instances, keyed, options: written }
@@ -67,10 +67,10 @@ function anyProfile(instances: readonly Instances[]): fc.Arbitrary<Profile> {
 const COMMANDS_MAX = 40
 
 export type Runs = Readonly<{
-  /** The ID of the rung, and what is special about it. */
+  /** The ID of the rung, and its special feature. */
   suite: readonly [id: string, of: string]
   count: number
-  /** Numbers of stores that a run may have. */
+  /** Possible numbers of stores of a run. */
   instances: readonly Instances[]
   newMedium(): Promise<Medium>
 }>
@@ -79,7 +79,7 @@ export async function checkRuns({ suite, count, instances, newMedium }: Runs): P
   const [id, what] = suite
   const profiles = anyProfile(instances)
   const commands = fc.commands(anyCommands(), { maxCommands: COMMANDS_MAX, size: 'max' })
-  // What is drawn last changes none of the others.
+  // What is drawn last does not affect the others.
   const drawn = [profiles, fc.nat(), commands, anyWipes] as const
   const property = fc.asyncProperty(...drawn, async (profile, seed, run, wipes) => {
     const world = await World.open(await newMedium(), profile, seed)

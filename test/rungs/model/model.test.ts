@@ -1,7 +1,6 @@
-// Goal: whatever is done in whatever order, at once or one after the other, the store does what the
-// contract says.
-// Method: random commands run on a store and on an oracle that is plain lists; every answer must be the
-// oracle's, and of operations that ran at once the answers must be those of some order.
+// Goal: whatever is done in any order, concurrently or not, the store does what the contract says.
+// Method: random commands run on a store and on an oracle of plain lists. Every answer must equal the oracle's, and
+// some order of concurrent operations must explain their answers.
 import { test } from 'vitest'
 import { sizeOf, tier } from '../../support/ladder.js'
 import { checkRuns } from './model-runs.js'

@@ -5,13 +5,13 @@ import { emptyState, type State } from './oracle.js'
 import type { World } from './world.js'
 
 /**
- * The model that fast-check carries through a run: the states that explain every answer so far. After a race there
- * may be several, until a later answer tells which it was.
+ * The model of fast-check in a run: the states that explain every answer so far. After a race there may be several,
+ * until a later answer decides.
  */
 export class Model {
   states: readonly State[] = [emptyState()]
 
-  /** One of them, to choose tables and rows from. */
+  /** One of the states, for choosing tables and rows. */
   get state(): State {
     const [state] = this.states
     if (state === undefined) throw new Error('a model has a state')
@@ -21,7 +21,7 @@ export class Model {
 
 export type RunCommand = fc.AsyncCommand<Model, World>
 
-/** The number of tables of a run, at most. */
+/** Most tables of a run. */
 export const TABLES_MAX = 4
 
 export function placeOf({ clock, profile }: World): OraclePlace {

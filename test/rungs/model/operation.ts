@@ -1,5 +1,5 @@
-// An operation of a run: it runs on the store, and then the oracle says whether its outcome is
-// right and moves on. Several that ran at once are right if they are right in some order.
+// An operation of a run: it runs on the store, and then the oracle checks its outcome and applies it. Concurrent
+// operations are right if they are right in some order.
 import { isDeepStrictEqual } from 'node:util'
 import { isStoreError } from '../../../src/index.js'
 import type { Failure, Limits, Source, State } from './oracle.js'
@@ -9,7 +9,7 @@ export type Outcome = Readonly<{ value: unknown }> | Readonly<{ failure: unknown
 
 export type OraclePlace = Readonly<{ now: number; limits: Limits }>
 
-/** The row IDs of an operation, and which of them never came before it began. */
+/** The row IDs of an operation, and which of them are new since its beginning. */
 export type MadeIds = readonly Readonly<{ id: string; isNew: boolean }>[]
 
 export interface Operation {
@@ -21,8 +21,8 @@ export interface Operation {
   /** Changes the oracle's state at an earlier moment than `check`, if the operation has one. */
   begin?(state: State, place: OraclePlace): void
   /**
-   * @param chunks - The content of the stash when it was read; by default that of `state`.
-   * @throws {Mismatch} if the outcome is not the one that the oracle's state asks for.
+   * @param chunks - The content of the stash when it was read. Default: its content in `state`.
+   * @throws {Mismatch} if the outcome does not follow from the oracle's state
    */
   check(state: State, outcome: Outcome, place: OraclePlace, chunks?: Source): void
 }
@@ -57,7 +57,7 @@ export function show(value: unknown): string {
   return json === undefined ? String(value) : json
 }
 
-/** How much of a value a message shows. */
+/** Most characters of a value in a message. */
 const SHOWN_CHARS_MAX = 1_500
 
 function cut(text: string): string {
@@ -68,7 +68,7 @@ export function showOutcome(outcome: Outcome): string {
   return cut('value' in outcome ? show(outcome.value) : show(outcome.failure))
 }
 
-/** @throws {Mismatch} unless the operation resolved; returns with what. */
+/** @throws {Mismatch} unless the operation resolved. @returns its result */
 export function expectValue(outcome: Outcome): unknown {
   if ('value' in outcome) return outcome.value
   throw new Mismatch(`it must not fail, but did: ${show(outcome.failure)}`)

@@ -1,5 +1,5 @@
-// The oracle: what a store of one team holds, in plain lists, and what each operation does to it. It
-// knows no segments, extents or records, only rows in order.
+// The oracle: the content of a store of one team in plain lists, and the effect of each operation. It knows no
+// segments, extents or records, only rows in order.
 import { isDeepStrictEqual } from 'node:util'
 import type { StoreErrorCode } from '../../../src/index.js'
 import {
@@ -18,7 +18,7 @@ import type { InputChunk, InputRow } from './input.js'
 /** A row is replaced, never changed, so that copies of a state may share it. */
 export type ModelRow = Readonly<{
   id: string
-  /** As they were put in: see \`shownCells\`. */
+  /** As they were written: see \`shownCells\`. */
   cells: readonly (readonly [column: string, token: string])[]
   version: number
   gone: boolean
@@ -27,9 +27,9 @@ export type ModelRow = Readonly<{
 export type ModelGeneration = {
   rows: ModelRow[]
   schema: ModelSchema
-  /** Set when an overwrite retired it: when, and the table's version before that. */
+  /** Set when an overwrite retired it: when, and the table's version before. */
   retired: Readonly<{ at: number; lastVersion: number }> | null
-  /** A garbage collection has dropped it. */
+  /** Whether a garbage collection has dropped it. */
   dropped: boolean
 }
 
@@ -37,39 +37,39 @@ export type ModelTable = {
   readonly id: string
   name: string
   version: number
-  /** The columns of its key; null: it has none. */
+  /** The columns of its key; null: no key. */
   key: readonly string[] | null
-  /** The last one is the table's own. */
+  /** The last one is the current one. */
   generations: ModelGeneration[]
 }
 
 export type ModelStash = {
   createdAt: number
-  /** Since when its chunks are gone; null: they are there. */
+  /** When its chunks expired; null: they exist. */
   expiredAt: number | null
   chunks: Map<string, Readonly<{ chunk: InputChunk; putAt: number }>>
 }
 
-/** The place at which a walk of pages goes on. */
+/** The place where a walk of pages continues. */
 export type ModelWalk = Readonly<{
   tableId: string
   generation: number
   /** Index of the next row in its generation. */
   at: number
   token: string
-  /** IDs of the rows that were there when it began, and of those it yielded. */
+  /** IDs of the rows that existed when it began, and of those it returned. */
   before: readonly string[]
   seen: readonly string[]
 }>
 
-/** A scan that an instance of the store has under way: its generation stays readable there. */
+/** A running scan of an instance of the store, where its generation stays readable. */
 export type ModelScan = Readonly<{
   instance: number
   tableId: string
   generation: number
-  /** The next row after the page that was read; null: that was the last page. */
+  /** The next row after the last page; null: that was the last page. */
   at: number | null
-  /** Rows that were read and not yet handed out. */
+  /** Rows that were read and not yet returned. */
   ahead: readonly string[]
 }>
 
@@ -83,12 +83,12 @@ export type Limits = Readonly<{
   idempotencyTtlMs: number
 }>
 
-/** The result that a repeat with the same key is answered with. */
+/** The result for a repeat with the same key. */
 export type ModelRepeat = Readonly<{
   at: number
-  /** A byte that stands for the request. */
+  /** A byte that identifies the request. */
   digest: number
-  /** The table that was added to; null: one was created. */
+  /** The table that got rows; null: one was created. */
   added: string | null
   tableId: string
   version: number
@@ -97,7 +97,7 @@ export type ModelRepeat = Readonly<{
 
 export type State = {
   tables: ModelTable[]
-  /** Deleted tables, with generations that no garbage collection has dropped. */
+  /** Deleted tables that have generations not yet dropped. */
   dead: ModelTable[]
   repeats: Map<string, ModelRepeat>
   stashes: Map<string, ModelStash>
@@ -140,10 +140,10 @@ export function currentOf(table: Pick<ModelTable, 'generations'>): ModelGenerati
   return generation
 }
 
-/** The chunks of an operation, in order. Only those of a stash have a serial. */
+/** The chunks of an operation, in order. Only chunks of a stash have a serial. */
 export type Source = readonly Readonly<{ serial?: string; chunk: InputChunk }>[]
 
-/** The stash's chunks in order; null: it holds none, or they have expired. */
+/** The stash's chunks in order; null: it has none, or they have expired. */
 export function stashSource(state: State, stashId: string): Source | null {
   const { chunks, expiredAt } = state.stashes.get(stashId) ?? NO_STASH
   if (chunks.size === 0 || expiredAt !== null) return null
@@ -170,12 +170,12 @@ export type OnSchemaError = 'abort' | 'dropColumns' | 'updateSchema'
 /** The rules for rows: the schema that the table has afterwards, and the treatment of misfits. */
 export type Judge = Readonly<{
   schema: ModelSchema
-  /** The schema was made for these rows, so only what fits no type is a misfit. */
+  /** Whether the schema was inferred from these rows: then only values that fit no type are misfits. */
   inferred: boolean
   drops: boolean
 }>
 
-/** @param base - The schema that there is; null: it is inferred. */
+/** @param base - The existing schema; null: it is inferred. */
 export function judgeOf(
   source: Source,
   base: ModelSchema | null,
@@ -224,7 +224,7 @@ function typesOf({ columns }: ModelSchema): ReadonlyMap<string, Type> {
   return new Map(columns.map(({ id, type }) => [id, type]))
 }
 
-/** Whether a cell that is not empty may stand in a column of the type. */
+/** Whether a column of the type accepts a nonempty cell. */
 export function fits(type: Type, cell: Cell, { inferred }: Judge): boolean {
   return inferred ? fitsInferred(cell) : cellFits(type, cell)
 }
@@ -259,7 +259,7 @@ function cellsOf(row: InputRow, types: ReadonlyMap<string, Type>, judge: Judge):
   })
 }
 
-/** Gives a generation a new schema; if the type of a column changes, all rows change in that version. */
+/** Gives a generation a new schema. If the type of a column changes, all rows change in that version. */
 export function changeSchema(
   generation: ModelGeneration,
   schema: ModelSchema,
@@ -273,7 +273,7 @@ export function changeSchema(
   if (retyped) generation.rows = generation.rows.map((row) => ({ ...row, version }))
 }
 
-/** Cells as their columns show them now: what was put in before a column was widened looks different. */
+/** Cells as their columns show them now. Widening a column changes the form of earlier values. */
 export function shownCells(
   { cells }: Pick<ModelRow, 'cells'>,
   schema: ModelSchema,
@@ -332,12 +332,12 @@ function isRetained(
   { now, limits }: Readonly<{ now: number; limits: Limits }>,
 ): boolean {
   if (currentOf({ generations }).retired !== null) return false // The table was deleted.
-  const newer = generations.length - 2 - generation // Retired ones, without the table's own.
+  const newer = generations.length - 2 - generation // retired ones, without the current one
   const at = generations[generation]?.retired?.at ?? now
   return newer < limits.overwrittenRowSetsMax && now - at <= limits.overwrittenRowsTtlMs
 }
 
-/** Whether the history of a table needs rows that were overwritten. */
+/** Whether the history of a table needs overwritten rows. */
 function isOfHistory(
   { generations }: ModelTable,
   generation: number,
@@ -389,7 +389,7 @@ export function maintainGenerations(state: State, place: MaintenancePlace): numb
   return ended
 }
 
-/** How long it is remembered that a stash has expired. */
+/** How long the expiry of a stash is remembered. */
 export const EXPIRED_KEPT_MS = 30 * 24 * 3_600_000
 
 export function maintainStashes(state: State, { now, limits }: MaintenancePlace): number {

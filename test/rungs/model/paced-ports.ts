@@ -1,16 +1,16 @@
-// Ports whose every step may take some turns of the event loop, so that operations under way at once
-// meet in another order each time. What they do stays what the ports promise.
+// Ports whose steps may take some turns of the event loop, so that concurrent operations interleave differently each
+// time. They keep the promises of the ports.
 import type { KvCommit, KvPartition, KvStore, KvView, ObjectStore } from '../../../src/ports.js'
 import { seededNumbers } from './seeded.js'
 
-/** A step that waits to be released; one that is not reached by then does not wait at all. */
+/** A step that waits until it is released. If it is released before it is reached, it does not wait. */
 export type Hold = Readonly<{
   reached: Promise<void>
   isReached(): boolean
   release(): void
 }>
 
-/** Waits before a step; at rest it waits for nothing. */
+/** Waits before each step, once started. */
 export class Pace {
   #next: (() => number) | null = null
   #hold: { readonly at: number | 'list' | 'put'; wait(): Promise<void> } | null = null
@@ -20,7 +20,7 @@ export class Pace {
     this.#next = seededNumbers(seed)
   }
 
-  /** Makes the next commit that puts into a key space wait, once it is reached, for its release. */
+  /** Makes the next commit that puts into a key space wait for its release. */
   hold(space: number): Hold {
     return this.#holdAt(space)
   }
@@ -118,7 +118,7 @@ function pacedPartition(partition: KvPartition, pace: Pace): KvPartition {
       if (!pace.isStarted) return partition.read(use)
       await pace.step()
       return partition.read(async (view) => {
-        await pace.step() // The view is older than what was committed meanwhile.
+        await pace.step() // The view is older than commits made meanwhile.
         return use(pacedView(view, pace))
       })
     },

@@ -1,6 +1,6 @@
-// Goal: stores in several processes on one PostgreSQL do what the contract says, as one store does.
-// Method: that of model.test.ts, on two or three stores, each with connections and caches of its own. An operation, or
-// a race of several, goes to any of them, and each must know at once what the others have done.
+// Goal: stores in several processes on one PostgreSQL do what the contract says, like one store.
+// Method: as in model.test.ts, on two or three stores, each with separate connections and caches. Any store runs an
+// operation or a race of several, and each must know at once what the others have done.
 import { afterAll, test } from 'vitest'
 import { openPostgresKv } from '../../../adapters/postgres/postgres-kv.js'
 import { memoryObjects } from '../../../src/index.js'
@@ -26,7 +26,7 @@ const CONNECTIONS = {
 
 let schemas = 0
 
-/** A schema of its own, and one handle for each store. */
+/** A separate schema, and one handle for each store. */
 function postgresMedium(url: string): Medium {
   const schema = `model_${++schemas}`
   const objects = memoryObjects()
@@ -41,7 +41,7 @@ function postgresMedium(url: string): Medium {
       }
       return { kv, otherKvs, objects, close }
     },
-    remove: async () => undefined, // All schemas go with the server.
+    remove: async () => undefined, // All schemas are removed with the server.
   }
 }
 

@@ -1,4 +1,4 @@
-// Commands that run several operations at once; their answers must be those of some order.
+// Commands that run several operations at once. Some order must explain their answers.
 import { KEY_SPACE } from '../../../src/format/keys.js'
 import { type Model, placeOf, type RunCommand, runAlone, TABLES_MAX } from './model.js'
 import { expectValue, type Operation, outcomeOf, show } from './operation.js'
@@ -40,16 +40,15 @@ export class Race implements RunCommand {
 
 const RACE_STASH = 'race'
 
-/** Serials of the stash: while the first chunk is on its way the others come, so that they share an object. */
+/** Serials of the stash. While the first chunk is put, the others arrive, so that they share an object. */
 const SERIALS = ['0', '1', '2', '3'] as const
 
 /** Turns of the event loop after which these chunks wait for their put. */
 const TURNS_OF_PUTS = 20
 
 /**
- * A table is made from a stash while one of its chunks is replaced or the stash deleted, and two garbage collections
- * and more delete what nothing names: the table must be whole, of the one chunk or the other. The chunks share an
- * object.
+ * A table is created from a stash while one of its chunks is replaced or the stash is deleted, and at least two garbage
+ * collections delete what nothing names. The table must be complete, with either chunk. The chunks share an object.
  */
 export class StashRace implements RunCommand {
   readonly #seed: number
@@ -57,8 +56,8 @@ export class StashRace implements RunCommand {
   readonly #holds: boolean
 
   /**
-   * @param deletes - The stash is deleted, else its chunk is replaced.
-   * @param holds - The change comes when the table is about to be committed, else at any time.
+   * @param deletes - Whether the stash is deleted; otherwise its chunk is replaced.
+   * @param holds - Whether the change comes when the table is about to be committed; otherwise at any time.
    */
   constructor(seed: number, deletes: boolean, holds: boolean) {
     this.#seed = seed
@@ -78,7 +77,7 @@ export class StashRace implements RunCommand {
       this.#deletes ? deleteStash(0, RACE_STASH) : putRaceChunk('2', 'after'),
     ] as const
     world.pace.start(this.#seed)
-    // The catalog entry of the table is in the commit that links the chunk.
+    // The commit that links the chunk contains the table's catalog entry.
     const held = this.#holds ? world.pace.hold(KEY_SPACE.catalog) : null
     const made = outcomeOf(operations[0], world)
     if (held !== null) await Promise.race([held.reached, made])
@@ -122,7 +121,7 @@ function putRaceChunk(serial: string, text: string): Operation {
   return putChunk(0, { stash: RACE_STASH, serial, ref })
 }
 
-/** The garbage collections have run; so the oracle must be told, which another one does as well. */
+/** The garbage collections have run. One more, which the oracle sees, has the same effect. */
 function maintainEffects(): Operation {
   return {
     text: 'garbage collection again',
@@ -134,7 +133,7 @@ function maintainEffects(): Operation {
   }
 }
 
-/** A change is made from its beginning to its end while a garbage collection is about to list the objects. */
+/** A whole change is made while a garbage collection is about to list the objects. */
 export class MaintenanceRace implements RunCommand {
   readonly #seed: number
   readonly #change: Spec
@@ -169,12 +168,12 @@ export class MaintenanceRace implements RunCommand {
   }
 }
 
-/** Rows are changed, one after the other, while a compaction that has read its rows is about to replace them. */
+/** Rows are changed one after another while a compaction that has read them is about to replace them. */
 export class CompactionRace implements RunCommand {
   readonly #seed: number
   readonly #changes: readonly Spec[]
 
-  /** @param changes - Changes of rows, which may come before or after a garbage collection with the same result. */
+  /** @param changes - Changes of rows whose result does not depend on whether they precede a garbage collection. */
   constructor(seed: number, changes: readonly Spec[]) {
     this.#seed = seed
     this.#changes = changes

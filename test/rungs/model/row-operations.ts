@@ -38,7 +38,7 @@ import {
 } from './oracle.js'
 import type { World } from './world.js'
 
-/** Bodies that are refused whatever the table is. */
+/** Bodies that are refused for every table. */
 export const BROKEN_INPUTS = Object.freeze({
   unclosed: { json: '[{"a":"x"},' },
   number: { json: '[1]' },
@@ -86,7 +86,7 @@ function textOf(ref: RowsRef): string {
   return `${form} ${times > 1 ? `${times} times ` : ''}[${texts.join(', ')}]${kept}`
 }
 
-/** Failures of the body itself come before those of its data, with the table's version between. */
+/** Failures of the body itself precede failures of its data, and the check of the table's version lies between. */
 type Resolved = Readonly<{ source: Source }> | Readonly<{ failure: Failure; ofData: boolean }>
 
 function resolve(state: State, ref: RowsRef, chunks?: Source): Resolved {
@@ -99,7 +99,7 @@ function resolve(state: State, ref: RowsRef, chunks?: Source): Resolved {
   return source === null ? { failure: { code: 'STASH_NOT_FOUND' }, ofData: false } : { source }
 }
 
-/** Reads the row IDs at once, and notes which of them never came before. */
+/** Reads the row IDs at once, and records which of them are new. */
 export function noteRowIds<T extends Pick<ChangeResult, 'rowIds'>>(
   world: World,
   made: T,
@@ -116,12 +116,12 @@ export function noteRowIds<T extends Pick<ChangeResult, 'rowIds'>>(
   return { ...made, ids }
 }
 
-/** The ID that each row was sent with, and the one that it keeps; null: none. */
+/** The ID with which each row was sent, and the one that it keeps; null: none. */
 type Claims = Readonly<{ sent: readonly (string | null)[]; kept: readonly (string | null)[] }>
 
 /**
- * @param others - The rows that there are beside them.
- * @param claims - A row that keeps no ID must have a new one.
+ * @param others - The existing rows beside them.
+ * @param claims - A row that keeps no ID must get a new one.
  */
 export function newRows(
   ids: MadeIds,
@@ -142,7 +142,7 @@ export function newRows(
   })
 }
 
-/** The claims of rows that are there; of several claims of one row, the first. */
+/** The claims of existing rows. Of several claims of one row, the first is accepted. */
 function acceptedClaims(
   claims: readonly (string | null)[],
   { rows }: ModelGeneration,
@@ -157,7 +157,7 @@ export function newGeneration(rows: ModelRow[], schema: ModelSchema): ModelGener
 
 type RowsRequest = Readonly<{ ref: RowsRef; onSchemaError: OnSchemaError }>
 
-/** A key of the caller's, and each byte of the digest of the request that it comes with. */
+/** An idempotency key, and each byte of the digest of its request. */
 export type ModelKey = Readonly<{ text: string; digest: number }>
 
 type Repeatable = Readonly<{ key: ModelKey | null }>
@@ -172,9 +172,9 @@ function keyText(key: ModelKey | null): string {
 }
 
 /**
- * Whether the key was used before. Then the result must be that of the first operation, or a refusal if
- * the requests differ.
- * @param added - The table that is added to; null: one is created.
+ * Whether the key was used before. Then the result must be that of the first operation, or a refusal if the requests
+ * differ.
+ * @param added - The table that gets rows; null: one is created.
  */
 function isRepeat(
   { repeats }: State,
@@ -323,7 +323,7 @@ export function addRows(target: TableTarget, request: RowsRequest & Repeatable):
 
 export type IfMatch = number | bigint | undefined
 
-/** Whether a table or a row has changed since the version that a change of it is bound to. */
+/** Whether a table or row has changed since the version on which a change of it depends. */
 export function isPast(ifMatch: IfMatch, { version }: Readonly<{ version: number }>): boolean {
   return ifMatch !== undefined && BigInt(version) > BigInt(ifMatch)
 }

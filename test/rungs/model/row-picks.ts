@@ -1,11 +1,11 @@
-// Which rows the operations of a run address, chosen when an operation is bound to a state.
+// The rows that the operations of a run address, chosen when an operation is bound to a state.
 import fc from 'fast-check'
 import { parseRowId, renderRowId } from '../../../src/format/row-id.js'
 import { currentOf, type ModelRow, type ModelTable, type State } from './oracle.js'
 
 /**
- * Which row: of the table now (most often), deleted, of an earlier generation, of another table, or of a place in
- * the extent that was filled last: its ID answers to nobody if the row there kept another.
+ * Which row: a current one (most often), a deleted one, one of an earlier generation or of another table, or a place in
+ * the extent that was filled last, whose ID finds nothing if the row there kept another.
  */
 const ROW_PICKS = [
   ...(['live', 'live', 'live', 'live', 'live', 'live', 'live', 'live'] as const),
@@ -19,7 +19,7 @@ export const anyRow: fc.Arbitrary<RowPick> = fc.record({
   index: fc.nat({ max: 30 }),
 })
 
-/** Few rows, so that racers often meet in one. */
+/** Few rows, so that concurrent operations often share one. */
 export const anyPickOfRacers: fc.Arbitrary<RowPick> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('live'), index: fc.nat({ max: 3 }) }) },
   { weight: 1, arbitrary: anyRow },
@@ -35,7 +35,7 @@ const anyBeside: fc.Arbitrary<Claim> = fc.record({
 })
 const inOrder: fc.Arbitrary<Claim | 'in order'> = fc.constant('in order')
 
-/** The rows in their order, as one sends them who has read them all; few of them with another ID or none. */
+/** The rows in their order, like a client that has read them all. Few have another ID or none. */
 const anyClaimsInOrder: fc.Arbitrary<Claim[]> = fc
   .array(
     fc.oneof(
@@ -63,7 +63,7 @@ export function pick<T>(from: readonly T[], index: number): T | undefined {
 
 const SLOTS_BESIDE = 9
 
-/** The IDs of the first places in the extent that the last row ID was made in. */
+/** The IDs of the first places in the extent of the last row ID. */
 export function idsBeside(rows: readonly ModelRow[]): string[] {
   const ids = rows.flatMap(({ id }) => parseRowId(id) ?? [])
   const [first] = ids

@@ -1,9 +1,9 @@
-// Operations that ran at once: their answers must be those of some order, one after the other.
+// Concurrent operations: some order of them, one after another, must explain their answers.
 //
-// The contract demands a little less of a stash: an operation uses the chunks that were acknowledged
-// before it began, and one put meanwhile is in or out as a whole. So reading a stash and changing a table
-// are two steps, between which chunks may be added to the stash, but none replaced and not the stash
-// deleted. A garbage collection takes two steps as well: it ends generations, and then stashes.
+// The contract demands slightly less of a stash: an operation uses the chunks that were acknowledged before it began,
+// and one put meanwhile is in or out as a whole. So reading a stash and changing a table are two steps. Between them
+// chunks may be added to the stash, but none replaced, and the stash not deleted. A garbage collection takes two steps
+// as well: it ends generations, and then stashes.
 import { isDeepStrictEqual } from 'node:util'
 import {
   Mismatch,
@@ -17,8 +17,8 @@ import { copyState, type Source, type State, stashSource } from './oracle.js'
 type Step = Readonly<{ operation: number; kind: 'read' | 'begin' | 'act' }>
 
 /**
- * The states that may be the true one: those after every order in which the answers are right.
- * @throws {Mismatch} if there is none.
+ * The states after every order in which the answers are right.
+ * @throws {Mismatch} if there is none
  */
 export function checkInSomeOrder(
   before: readonly State[],
@@ -44,7 +44,7 @@ export function checkInSomeOrder(
   throw new Mismatch(`no order explains\n${told.join('\n')}\n${problems.join('\n')}`)
 }
 
-/** The contradiction in the answers in this order; null: none. Moves the state. */
+/** The contradiction in the answers in this order; null: none. Changes the state. */
 function checkOrder(
   state: State,
   order: readonly Step[],

@@ -1,4 +1,4 @@
-// The parts of runs: operations that are not yet bound to the tables, rows and walks of a state.
+// The parts of runs: operations not yet bound to the tables, rows and walks of a state.
 import fc from 'fast-check'
 import { seeded } from '../../support/seeded.js'
 import type { ModelSchema } from './cell-rules.js'
@@ -143,7 +143,7 @@ const PLAIN: ModelSchema = {
   ],
 }
 
-/** The same columns in another order and of wider types, one of them gone. */
+/** The same columns in another order and with wider types, and one missing. */
 const OTHER: ModelSchema = {
   columns: [
     { id: '__proto__', type: { kind: 'string' } },
@@ -163,7 +163,7 @@ const onSchemaError: fc.Arbitrary<OnSchemaError> = fc.constantFrom(
   'updateSchema',
 )
 
-/** Keys of operations that may be repeated: few digests stand for all requests, so that there are repeats. */
+/** Idempotency keys. A few digests represent all requests, so that repeats occur. */
 const anyKey = fc.oneof(
   fc.constant(null),
   fc.record({
@@ -184,7 +184,7 @@ const anySerial = fc.oneof(
 )
 const anyBroken = fc.constantFrom(...(Object.keys(BROKEN_INPUTS) as BrokenInput[]))
 
-/** Rows, with what of the bound state their IDs are to be taken from. */
+/** Rows, and the rows of the bound state whose IDs they take. */
 type SpecRef = RowsRef & Readonly<{ claims?: readonly Claim[] }>
 
 function anyRef(hasLarge: boolean, fromStash: number): fc.Arbitrary<SpecRef> {
@@ -225,7 +225,7 @@ const anyMostlyLive: fc.Arbitrary<RowPick> = fc.oneof(
   { weight: 1, arbitrary: anyRow },
 )
 
-/** Columns by their numbers, each at most once. Of several columns, few rows have the same values. */
+/** Columns by number, each at most once. With several columns, few rows have equal values. */
 const anyKeyPick: fc.Arbitrary<KeyPick> = fc.oneof(
   { weight: 1, arbitrary: fc.constant(null) },
   { weight: 3, arbitrary: fc.constantFrom([0], [1], [0]) },
@@ -233,7 +233,7 @@ const anyKeyPick: fc.Arbitrary<KeyPick> = fc.oneof(
   { weight: 1, arbitrary: fc.uniqueArray(fc.nat({ max: 6 }), { minLength: 1, maxLength: 2 }) },
 )
 
-/** The operations of a transaction: most of them can be done. */
+/** The operations of a transaction, most of which are possible. */
 const anyParts: fc.Arbitrary<Spec[]> = fc.array(
   withPlace(
     fc.oneof(
@@ -428,7 +428,7 @@ const WEIGHTS: Readonly<Record<Kinds, number>> = {
   garbageCollection: 4,
 }
 
-/** The kinds that may run beside others: a scan reads several views, so it is right in no single moment. */
+/** The kinds that may run concurrently. A scan may not: it reads several views, so no single moment explains it. */
 const RACING: Partial<Readonly<Record<Kinds, number>>> = {
   create: 2,
   add: 10,
@@ -485,7 +485,7 @@ const anyTwins = fc
   .tuple(oneOfKinds({ delete: 3, update: 2, add: 1, overwrite: 1 }), oneOfKinds(RACING))
   .map(([twin, other]) => [twin, twin, { ...other, instance: twin.instance + 1 }])
 
-/** A garbage collection, and with it a compaction, beside changes of the rows that it compacts. */
+/** A garbage collection with a compaction, during changes of the rows that it compacts. */
 const anyCompactions = fc
   .tuple(
     withPlace(fc.constant({ kind: 'garbageCollection' })),
@@ -496,7 +496,7 @@ const anyCompactions = fc
   )
   .map(([maintain, changes]) => [maintain, ...changes])
 
-/** Most of it brings objects in. */
+/** Mostly operations that create objects. */
 export const anyChangeOfMaintenance = oneOfKinds({
   put: 4,
   add: 4,
@@ -513,7 +513,7 @@ export const anyChangesOfCompaction: fc.Arbitrary<Spec[]> = fc.array(
   { minLength: 2, maxLength: 6, size: 'max' },
 )
 
-/** Specs that race with each other over the same table and the same row. */
+/** Specs that race for the same table and row. */
 export const anyRacers: fc.Arbitrary<Spec[]> = fc
   .tuple(fc.nat({ max: 3 }), anyPickOfRacers, fc.oneof(anyFew, anyTwins, anyCompactions))
   .map(([table, row, specs]) => {
@@ -546,9 +546,9 @@ function versionOfRow(table: ModelTable | undefined, rowId: string): number {
 }
 
 type Beside = Readonly<{
-  /** How many stores there are. */
+  /** Number of stores. */
   instances: number
-  /** Whether nothing else runs beside the operation. */
+  /** Whether nothing else runs during the operation. */
   isAlone: boolean
   keyed: boolean
 }>
@@ -557,7 +557,7 @@ function jobUseOf(
   { asJob, ref, key }: Readonly<{ asJob: JobUse; ref: SpecRef; key: ModelKey | null }>,
   { instances, isAlone }: Pick<Beside, 'instances' | 'isAlone'>,
 ): JobUse {
-  // The rows of a job are read at its start, before its key is looked up: broken ones are refused first.
+  // A job reads its rows at its start, before its key is looked up: broken rows are refused first.
   if (key !== null && !('stash' in ref)) return 'none'
   return asJob === 'restart' && (instances > 1 || !isAlone) ? 'job' : asJob
 }
@@ -649,7 +649,7 @@ export function bind(spec: Spec, state: State, { instances, isAlone, keyed }: Be
 
 type OfKind<K extends Kinds> = Extract<Spec, { kind: K }>
 
-/** Columns of a schema, in the order of `PLAIN` as far as they are there. */
+/** Existing columns of a schema, in the order of `PLAIN`. */
 function pickKey(
   { columns }: ModelSchema,
   picks: KeyPick,
@@ -664,7 +664,7 @@ function pickKey(
   return [...new Set(wanted.map((one) => pick(ids, one) ?? ''))]
 }
 
-/** The key of a row of the table, or one that perhaps no row has. */
+/** The key of a row of the table, or a key that perhaps no row has. */
 function bindGetByKey(
   { row, other, isOther }: OfKind<'getByKey'>,
   state: State,
@@ -705,7 +705,7 @@ function bindDeletes(
   const all = table === undefined ? [] : rowsAsText(currentOf(table))
   const row = where === null ? undefined : pick(all, where)
   const schema = table && currentOf(table).schema
-  // Beside others, the columns of a condition might be changed.
+  // Concurrent operations might change the columns of a condition.
   if (!isAlone || where === null || row === undefined || !schema?.columns.length) {
     return deleteRows(target, { rowIds: rows.map((one) => pickRow(state, table, one)) })
   }
@@ -726,7 +726,7 @@ function bindMerge(
   return mergeRows(target, { ...others, ...lack, key: columnsOfKey, rows: given, ifMatch })
 }
 
-/** Some of the columns that there are, and others that were dropped or never there. */
+/** Some of the existing columns, and others that were dropped or never existed. */
 function alteredSchema(schema: ModelSchema | undefined, places: readonly number[]): ModelSchema {
   const now = schema?.columns ?? []
   const others = [...PLAIN.columns, ...OTHER.columns].filter(({ id }) => {

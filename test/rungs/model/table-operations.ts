@@ -1,4 +1,4 @@
-// Operations on the rows that are there: reading, walking, changing, deleting, and garbage collection.
+// Operations on existing rows: reading, walking, changing, deleting, and garbage collection.
 import { fromUtf8 } from '../../../src/base/bytes.js'
 import type { MaintenanceReport, Page, RowObject } from '../../../src/index.js'
 import type { PageBytes } from '../../../src/ports.js'
@@ -80,14 +80,14 @@ const NOT_FOUND: Failure = { code: 'ROW_NOT_FOUND' }
 
 const READS = 3
 
-/** @param parsed - As an object, or as text to the token. */
+/** @param parsed - Whether to read an object; otherwise the exact text. */
 export function getRow(target: TableTarget, rowId: string, parsed: boolean): Operation {
   return {
     text: `get row ${rowId}${parsed ? '' : ' as text'}`,
     async run(world) {
       const table = tableOf(world, target)
       const read = () => (parsed ? table.get(rowId) : table.getJson(rowId))
-      // A row that is asked for again is kept, and then comes from there.
+      // Repeated reads cache the row, and later ones come from the cache.
       for (let time = 1; time < READS; time++) await read()
       return read()
     },
@@ -149,7 +149,7 @@ export function updateRow(target: TableTarget, rowId: string, change: RowChange)
   }
 }
 
-/** Cells with those that a change sets or, with null, empties; the others stay as they were put in. */
+/** Cells after a change, which sets some or, with null, empties them. The others stay as they were written. */
 export function cellsAfter(
   cells: ModelRow['cells'],
   tokens: ReadonlyMap<string, string | null>,
@@ -212,12 +212,12 @@ export function deleteRow(target: TableTarget, rowId: string): Operation {
   }
 }
 
-/** Room for some pages, and not for others. */
+/** Enough memory for some pages, too little for others. */
 const MEMORY_BYTES = 2_048
 
 const WALKS_MAX = 6
 
-/** @param walk - Null begins a walk. A walk that ended, or cannot go on, is forgotten. */
+/** @param walk - null: begins a walk. A walk that has ended or cannot continue is forgotten. */
 export function readPage(
   target: TableTarget,
   walk: ModelWalk | null,
@@ -283,7 +283,7 @@ function walkOn(
   return { tableId, generation, before, seen: [...(walk?.seen ?? []), ...rows.map(({ id }) => id)] }
 }
 
-/** The promise of a walk: each row that was there all the time once, and in order. */
+/** A walk returns each row that existed throughout exactly once, and in order. */
 function checkWholeWalk(
   { generations }: ModelTable,
   { generation, before, seen }: Omit<ModelWalk, 'at' | 'token'>,
@@ -310,7 +310,7 @@ export function readBadPage(
     text: `read a page of ${JSON.stringify(request)}`,
     run: (world) => tableOf(world, target).page(request),
     check(state, outcome) {
-      if (request.limit !== undefined) return expectFailure(outcome, { code }) // Before the table.
+      if (request.limit !== undefined) return expectFailure(outcome, { code }) // before the table is checked
       onTable(state, target, outcome, () => expectFailure(outcome, { code }))
     },
   }
@@ -337,7 +337,7 @@ export function scanAll(target: TableTarget): Operation {
   }
 }
 
-/** A garbage collection beside which nothing runs; so its report is as exact as its effect. */
+/** A garbage collection while nothing else runs, so that its report is as exact as its effect. */
 export function runMaintain(instance: number): Operation {
   return {
     text: 'garbageCollection',
@@ -350,7 +350,7 @@ export function runMaintain(instance: number): Operation {
   }
 }
 
-/** A garbage collection beside which others run, also between its parts. */
+/** A garbage collection during which others run, also between its parts. */
 export function runMaintenanceInParts(instance: number): Operation {
   return {
     text: 'garbageCollection',

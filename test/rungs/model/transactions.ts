@@ -10,10 +10,10 @@ import {
 import { copyState, type State } from './oracle.js'
 import type { World } from './world.js'
 
-/** An operation of a transaction, and the table that it is of. */
+/** An operation of a transaction, and its table. */
 export type Part = Readonly<{ operation: Operation; tableId: string }>
 
-/** The outcomes of the parts: of all, or up to the first that failed. */
+/** The outcomes of all parts, or of those up to the first that failed. */
 type Outcomes = readonly Outcome[]
 
 export function transaction(instance: number, parts: readonly Part[]): Operation {
@@ -58,11 +58,11 @@ async function runParts(world: World, instance: number, parts: readonly Part[]):
     if (!isFailed) throw failure
     return outcomes
   }
-  world.newRowIds.push(...newRowIds) // The IDs of a transaction that fails may come again.
+  world.newRowIds.push(...newRowIds) // The IDs of a transaction that fails may be used again.
   return outcomes
 }
 
-/** The world as the parts of a transaction see it. */
+/** The world for the parts of a transaction. */
 function insideOf(world: World, t: Transaction, newRowIds: string[]): World {
   return Object.create(world, {
     team: { value: () => t },
@@ -70,7 +70,7 @@ function insideOf(world: World, t: Transaction, newRowIds: string[]): World {
   }) as World
 }
 
-/** All changes of a table make one version; a part that changes nothing answers it as well, after one that does. */
+/** All changes of a table make one version. A later part that changes nothing returns this version too. */
 function checkPart(
   before: State,
   after: State,

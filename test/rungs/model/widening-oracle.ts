@@ -1,6 +1,5 @@
-// The oracle of `onSchemaError`: one table as plain lists, and what CONTRACT.md, section 3, makes of
-// rows that do not fit. Value rules are those of cell-rules.ts, and `duration` besides, whose values are
-// numbers as well as text.
+// The oracle of `onSchemaError`: one table as plain lists, and the result of rows that do not fit, by CONTRACT.md,
+// section 3. It uses the value rules of cell-rules.ts, and adds `duration`, whose values are numbers as well as text.
 import {
   type Cell,
   fitsInferred,
@@ -22,15 +21,15 @@ export type Form = 'abort' | 'dropColumns' | 'updateSchema'
 
 export type BatchRow = readonly (readonly [column: string, cell: Cell])[]
 export type Batch = Readonly<{
-  /** All columns in order of first appearance, those of a header too. */
+  /** All columns in order of first appearance, including those of a header. */
   columns: readonly string[]
   rows: readonly BatchRow[]
 }>
 
 /**
- * Tokens that a cell may be stored as: the one that it went in as, and, in a row that was updated since,
- * also what it read as then. They read differently only when an array of numbers or booleans became an
- * array of strings, the row was updated, and then the column became `string`: `"[1]"` or `"[\"1\"]"`.
+ * Tokens that a cell may have: the one that was written, and, if the row was updated since, the one that was returned
+ * then. They differ only when an array of numbers or booleans became an array of strings, the row was updated, and then
+ * the column became `string`: `"[1]"` or `"[\"1\"]"`.
  */
 type Tokens = readonly string[]
 
@@ -59,7 +58,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Whether some type holds the value: objects and what is broken fit none. */
+/** Whether some type accepts the value: objects and broken values fit none. */
 function fitsSomeType(cell: Cell): boolean {
   if ('field' in cell) return true
   return fitsInferred(cell) && !/\p{Surrogate}/u.test(String(parsed(cell.token)))
@@ -75,12 +74,12 @@ function fits(type: WideType, cell: Cell): boolean {
   return isDurationValue(value)
 }
 
-/** The token of a cell that goes into a column, in the form of its type; null: the cell is empty. */
+/** The token that a column stores for a cell, in the form of its type; null: the cell is empty. */
 function tokenFor(type: WideType, cell: Cell): string | null {
   if (!isOfDurations(type)) return plainToken(type as Type, cell)
   if (isEmpty(cell) || ('token' in cell && cell.token === '""')) return null
   const text = 'field' in cell ? cell.field : cell.token
-  // Numbers stay numbers here, as in a column of numbers: durations need no quotes.
+  // Numbers stay numbers here, as in a number column: durations need no quotes.
   if (type.kind === 'array') return plainToken({ kind: 'array', items: { kind: 'number' } }, cell)
   return NUMBER.test(text) || 'token' in cell
     ? plainToken({ kind: 'number' }, cell)
@@ -89,7 +88,7 @@ function tokenFor(type: WideType, cell: Cell): string | null {
 
 const TEXT_KINDS: ReadonlySet<WideKind> = new Set(['string', 'date', 'dateTime'])
 
-/** The value that an existing token reads as when its column is of this type. */
+/** The value that an existing token shows when its column has this type. */
 function shown(type: WideType, token: string): string {
   if (type.kind !== 'array') {
     return TEXT_KINDS.has(type.kind) && !token.startsWith('"') ? JSON.stringify(token) : token
@@ -100,7 +99,7 @@ function shown(type: WideType, token: string): string {
 
 const STRINGS: WideType = { kind: 'array', items: { kind: 'string' } }
 
-/** The smallest type that holds the column's values and these. */
+/** The smallest type that accepts the column's values and these. */
 function widen(type: WideType, cells: readonly Cell[]): WideType {
   const values = cells.filter(fitsSomeType)
   const holdsAll = (wider: WideType): boolean => values.every((cell) => fits(wider, cell))
@@ -121,14 +120,14 @@ export class TableOracle {
   columns: readonly WideColumn[]
   version = 1
   rows: OracleRow[] = []
-  /** The version of the last change of a type: every row has changed with it. */
+  /** The version of the last change of a type, in which every row changed. */
   #widenedAt = 0
 
   constructor(columns: readonly WideColumn[]) {
     this.columns = columns
   }
 
-  /** Adds rows. @returns false: it must fail, and nothing happens. */
+  /** Adds rows. @returns false: it must fail without an effect */
   add(batches: readonly Batch[], form: Form): boolean {
     const columns = this.#columnsFor(batches, form)
     if (columns === null) return false
@@ -140,7 +139,7 @@ export class TableOracle {
     return true
   }
 
-  /** Replaces all rows. @returns false: it must fail, and nothing happens. */
+  /** Replaces all rows. @returns false: it must fail without an effect */
   overwrite(batches: readonly Batch[], form: Form): boolean {
     const columns = this.#columnsFor(batches, form)
     if (columns === null) return false
@@ -155,7 +154,7 @@ export class TableOracle {
     return true
   }
 
-  /** @returns false: it must fail, and nothing happens. */
+  /** @returns false: it must fail without an effect */
   update(index: number, changes: BatchRow, form: Form): boolean {
     const columns = this.#columnsFor(
       [{ columns: changes.map(([id]) => id), rows: [changes] }],
@@ -186,7 +185,7 @@ export class TableOracle {
     this.rows.splice(index, 1)
   }
 
-  /** The texts that a row may read back as, without its ID and braces: see `Tokens`. */
+  /** The texts that a row may return, without its ID and braces: see `Tokens`. */
   textsOf({ cells }: OracleRow): string[] {
     let texts = ['']
     for (const [id, tokens] of cells) {
@@ -202,7 +201,7 @@ export class TableOracle {
     return Math.max(version, this.#widenedAt)
   }
 
-  /** The columns that the table gets with these rows; null: they are refused. */
+  /** The columns of the table with these rows; null: they are refused. */
   #columnsFor(batches: readonly Batch[], form: Form): readonly WideColumn[] | null {
     const cells = batches.flatMap(({ rows }) => rows.flat())
     if (form === 'dropColumns') return this.columns
@@ -266,7 +265,7 @@ function typeOf(columns: readonly WideColumn[], id: string): WideType | undefine
   return columns.find((column) => column.id === id)?.type
 }
 
-/** With `updateSchema` the columns were made for the cells. */
+/** With `updateSchema` the columns were made to fit the cells. */
 function isTaken(type: WideType, cell: Cell, form: Form): boolean {
   return form === 'updateSchema' || fits(type, cell)
 }

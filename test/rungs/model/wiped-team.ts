@@ -1,4 +1,4 @@
-// What may be left of a team of which everything was deleted: counts that go on, and records of processes.
+// What may remain of a team after everything was deleted: counters that continue, and records of processes.
 import { decodeFilesHead } from '../../../src/format/file-records.js'
 import { decodeOpenJobKey, KEY_SPACE, OPEN_JOBS_RANGE } from '../../../src/format/keys.js'
 import type { KvStore } from '../../../src/ports.js'
@@ -12,7 +12,7 @@ const NAMES = new Map<number | undefined, string>(
   Object.entries(KEY_SPACE).map(([name, space]) => [space, name]),
 )
 
-/** The records that should be gone, by the names of their key spaces; files that the head of the files counts, too. */
+/** The records that should be gone, by key space; and files that the head of the files still counts. */
 export async function leftRecords(kv: KvStore, teamId: string): Promise<readonly string[]> {
   const records = await kv.partition(teamId).read((view) => view.scan(EVERYTHING))
   return records.flatMap(([key, value]) => {
@@ -22,8 +22,8 @@ export async function leftRecords(kv: KvStore, teamId: string): Promise<readonly
 }
 
 /**
- * The jobs of a team in the list of open ones. One that a crash has left there without its job is deleted when it was
- * seen for a while.
+ * The jobs in a team's list of open ones. A crash may leave one in the list without its job; it is deleted some time
+ * after it was first seen.
  */
 export async function leftOpenJobs(kv: KvStore, teamId: string): Promise<number> {
   const open = await kv.partition('').read((view) => {

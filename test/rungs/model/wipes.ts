@@ -1,5 +1,5 @@
-// Deletions of everything of the team: alone, and beside other operations. They stand among the commands of a run, drawn
-// after them, so that runs without them are what they were.
+// Deletions of everything of the team, alone and concurrent with other operations. They are drawn after the commands of
+// a run and inserted among them, so that runs without them do not change.
 import fc from 'fast-check'
 import { isStoreError } from '../../../src/index.js'
 import { damageOf } from '../../support/damage.js'
@@ -22,10 +22,10 @@ import { leftOpenJobs, leftRecords } from './wiped-team.js'
 import { TEAM, type World } from './world.js'
 
 type WipeSpec = Readonly<{
-  /** The number of commands before it. */
+  /** Number of commands before it. */
   after: number
   instance: number
-  /** What runs beside it; null: nothing does. */
+  /** Operations that run concurrently; null: none. */
   beside: readonly Spec[] | null
   seed: number
 }>
@@ -67,7 +67,7 @@ const BESIDE_TEAM = 'beside'
 const ROWS = [{ n: 1 }, { n: 2 }]
 const ABOUT = { fileName: 'a.txt', contentType: 'text/plain' }
 
-/** Deletes everything, after things of which the oracle knows nothing were made: a file, an upload, a job, a result. */
+/** Deletes everything, after creating things that the oracle does not know: a file, an upload, a job, a result. */
 class Wipe implements RunCommand {
   readonly #spec: WipeSpec
 
@@ -106,7 +106,7 @@ class Wipe implements RunCommand {
   }
 }
 
-/** Leaves the head of a stash that has expired, as every other stash has then. */
+/** Leaves the head of an expired stash, when every other stash has expired too. */
 async function letExpire(model: Model, world: World, instance: number): Promise<void> {
   const rows = [[['a', { json: '"x"', field: 'x' }] as const]]
   const ref = { rows: { form: 'objects', rows, times: 1, claims: [] } } as const
@@ -115,7 +115,7 @@ async function letExpire(model: Model, world: World, instance: number): Promise<
   await runAlone(runMaintain(instance), model, world)
 }
 
-/** What runs beside a deletion of everything remains whole, or is gone; what was there before is gone. */
+/** What is created during a deletion of everything is complete or gone; what existed before is gone. */
 class WipeRace implements RunCommand {
   readonly #spec: WipeSpec
   readonly #beside: readonly Spec[]
@@ -156,7 +156,7 @@ class WipeRace implements RunCommand {
   }
 }
 
-/** Nothing but what the operation itself meets makes it fail. */
+/** Checks that a failure is the caller's, not one of data or storage. */
 function checkIsOfCaller(outcome: Outcome): void {
   if ('value' in outcome) return
   const { failure } = outcome
@@ -164,7 +164,7 @@ function checkIsOfCaller(outcome: Outcome): void {
   throw new Mismatch(`beside a deletion of everything: ${show(failure)}`)
 }
 
-/** @param before - The tables of before, which are gone. */
+/** @param before - The tables that existed before, which are gone. */
 async function checkWhole(world: World, before: ReadonlySet<string>): Promise<void> {
   const team = world.team(0)
   for (const { id, name, rowCount } of await team.tables()) {
@@ -176,7 +176,7 @@ async function checkWhole(world: World, before: ReadonlySet<string>): Promise<vo
   expectEqual('what is damaged', await damageOf(world.store(0)), [])
 }
 
-/** Deletes everything beside nothing else. */
+/** Deletes everything while nothing else runs. */
 function deleteAll(instance: number): Operation {
   return {
     text: 'delete everything',
@@ -191,7 +191,7 @@ function deleteAll(instance: number): Operation {
       const { listed, left, open } = expectValue(outcome) as Record<string, unknown>
       expectEqual('tables, stashes and jobs', listed, [[], [], []])
       expectEqual('the jobs in the list of open ones', open, 0)
-      // A scan under way has its rows still.
+      // A running scan still has its rows.
       if (state.scans.length === 0) expectEqual('the records that are left', left, [])
       forgetAll(state, { ...place, instance })
     },
@@ -210,7 +210,7 @@ function forgetAll(state: State, place: Parameters<typeof maintain>[1]): void {
   maintain(state, place)
 }
 
-/** Fills another team. @returns the checks that nothing of it was touched, and its end. */
+/** Fills another team. @returns a check that nothing of it was changed, and its end */
 async function makeBeside(world: World, instance: number) {
   const team = world.store(instance).team(BESIDE_TEAM)
   await team.stash('s').put('0', ROWS)

@@ -1,4 +1,4 @@
-// The stores of a run: one to three on the same data, which survive that the stores are closed.
+// The stores of a run: one to three on the same data, which remains when they are closed.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,13 +21,13 @@ export const OTHER_TEAM = 'other'
 
 type Ports = Readonly<{
   kv: KvStore
-  /** The handles of the second store and the third, as other processes have them. Default: all stores have `kv`. */
+  /** The handles of the second and third store, as in other processes. Default: all stores use `kv`. */
   otherKvs?: readonly KvStore[]
   objects: ObjectStore
   close(): Promise<void>
 }>
 
-/** The place of the data: opens the ports of some stores, again and again; `remove` deletes it. */
+/** The place of the data. It opens ports for some stores, repeatedly; `remove` deletes it. */
 export type Medium = Readonly<{ open(instances: number): Promise<Ports>; remove(): Promise<void> }>
 
 export function memoryMedium(): Medium {
@@ -43,7 +43,7 @@ export function memoryMedium(): Medium {
   }
 }
 
-/** A store that is closed closes its ports; these stay open. */
+/** Objects that stay open when a store closes its ports. */
 function unclosed(objects: ObjectStore): ObjectStore {
   return {
     put: (id, content) => objects.put(id, content),
@@ -66,10 +66,10 @@ export async function directoryMedium(): Promise<Medium> {
 export type Instances = 1 | 2 | 3
 
 export type Profile = Readonly<{
-  /** Stores on the same data, each as if it were in another process. */
+  /** Stores on the same data, each as if in another process. */
   instances: Instances
   options: StoreOptions & Limits
-  /** Whether tables have keys, as far as their rows let them. */
+  /** Whether tables have keys, where their rows allow it. */
   keyed: boolean
 }>
 
@@ -81,13 +81,13 @@ export class World {
   readonly #random: StoreOptions['random']
   #ports: Ports | undefined
   #stores: readonly Store[] = []
-  /** Every row ID that was given out by the operations that have ended. */
+  /** Every row ID that finished operations have given out. */
   readonly rowIds = new Set<string>()
-  /** Those of the operation, or the race, that is under way. */
+  /** Row IDs of the running operation or race. */
   readonly newRowIds: string[] = []
-  /** Tables as they were when their changes were followed last. */
+  /** The rows of tables when their changes were last followed. */
   readonly seen = new Map<string, SeenRows & Readonly<{ at: number }>>()
-  /** Scans under way, beside the oracle's. */
+  /** Running scans, with those of the oracle. */
   scans: AsyncIterableIterator<Readonly<Record<string, unknown>>>[] = []
 
   private constructor(medium: Medium, profile: Profile, seed: number) {
@@ -117,12 +117,12 @@ export class World {
     return this.#ports
   }
 
-  /** An operation, or a race, has ended: what comes again from here on must be a row ID that was kept. */
+  /** An operation or race has ended: from here on, a row ID that appears again was kept. */
   noteEnd(): void {
     for (const id of this.newRowIds.splice(0)) this.rowIds.add(id)
   }
 
-  /** As if the processes ended in order and were started again. */
+  /** As if all processes ended properly and restarted. */
   async reopen(instances: number = this.profile.instances): Promise<void> {
     await this.close()
     await this.#open(instances)
@@ -157,7 +157,7 @@ export class World {
             compactionIntervalMs: 0,
             recompressionIntervalMs: 0,
             jobIntervalMs: DAY_MS,
-          }), // Each opening looks for jobs, and never again.
+          }), // Each opening looks for jobs once.
           clock: this.clock,
           ...(this.#random && { random: this.#random }),
           kv: pacedKv(kv, this.pace, kv.shared || instances > 1),
@@ -169,7 +169,7 @@ export class World {
   }
 }
 
-/** The ports outlive one store of several. */
+/** The ports outlive each of several stores. */
 function unclosedKv(kv: KvStore): KvStore {
   return {
     shared: kv.shared,

@@ -1,7 +1,7 @@
-// Goal: an import by the command survives kill -9 of its server and of itself, with no row lost and none doubled.
-// Method: a proxy counts acknowledged chunks. After some of them the server is killed and started again, twice; the
-// command is killed in the middle, and when the table is made but its answer has not arrived; each time it is run again
-// with --resume. Then the table is exported, and must be the file that was imported.
+// Goal: an import by the command survives kill -9 of its server and of itself, with no row lost or duplicated.
+// Method: a proxy counts acknowledged chunks. After some of them the server is killed and restarted, twice. The command
+// is killed in the middle, and when the table was created but its answer has not arrived; each time it runs again with
+// --resume. Then the exported table must equal the imported file.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -22,7 +22,7 @@ const KEY = 'a-key-for-the-tests'
 const ROWS = fixedSizeOf({ push: 20_000, deep: 1_000_000 })
 const CHUNK_ROWS = ROWS / 100
 
-/** What happens after so many percent of the chunks were acknowledged. */
+/** Kills after a percentage of the chunks was acknowledged. */
 const KILLS: readonly (readonly [percent: number, victim: 'server' | 'client'])[] = [
   [20, 'server'],
   [45, 'client'],
@@ -117,7 +117,7 @@ class Run {
     return startServer(this.#stage)
   }
 
-  /** Runs the command again until it ends by itself. @returns its last output, and how often it ran */
+  /** Runs the command until it ends by itself. @returns its last output, and how often it ran */
   async import(url: string): Promise<Readonly<{ output: string; errors: string; runs: number }>> {
     const { cli, input } = this.#stage
     await this.#serving

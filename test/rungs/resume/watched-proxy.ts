@@ -1,4 +1,4 @@
-// A proxy between a client and a server, which tells of each answer before the client has it.
+// A proxy between a client and a server, which reports each answer before the client gets it.
 import { request as ask, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 

@@ -1,4 +1,4 @@
-// The two paths of a CSV body: what the exact one makes of it, and what the byte scanner does.
+// The results of a CSV body on both paths: the exact one, and the byte scanner.
 import { expect } from 'vitest'
 import { BufferPool } from '../../../src/base/buffer-pool.js'
 import { systemClock } from '../../../src/base/clock.js'
@@ -51,7 +51,7 @@ export async function readQuickly(
   }
 }
 
-/** What scanners get their memory from, one after the other. */
+/** The memory of scanners, which use it one after another. */
 export const BUFFERS = new BufferPool(4 * 1_048_576)
 
 async function readAll(scanner: CsvByteScanner, limits: BuilderLimits): Promise<Made | null> {
@@ -74,7 +74,7 @@ async function readAll(scanner: CsvByteScanner, limits: BuilderLimits): Promise<
   }
   if (!(await readCsvBytes(scanner, builder, sink, slices))) return null
   const last = builder.take()
-  // Rows that are few are given as texts; a whole segment is tested by the files.
+  // Few rows are given as texts. The files test a whole segment.
   if (segments.length > 0) await endSegment(scanner, last, sink, slices)
   else segments.push({ ...last, texts: textsOfRows(scanner, last) })
   return madeOf(builder, segments)

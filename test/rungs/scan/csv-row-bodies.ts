@@ -1,4 +1,4 @@
-// CSV and TSV bodies for the byte scanner: from a grammar that is mostly well-formed, and from real files cut
+// CSV and TSV bodies for the byte scanner: from a grammar that is mostly well-formed, and from real files that are cut
 // and changed at random.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,7 +26,7 @@ const IDS = [
 ]
 const ODD_IDS = ['', '$stashID', 'a', 'x'.repeat(257), 'line\nbreak', 'cr\r', '\u0000', '\\']
 
-/** Fields that mostly stand in one column, so that columns of numbers, days and so on come up. */
+/** Fields that mostly stand in one column, so that columns of numbers, days and so on occur. */
 const FIELDS: readonly (readonly string[])[] = [
   ...FAMILIES,
   ['0', '1', '-1', '12.50', '1.0', '100', '007', '12345', '-0.5', '99999', '1234567890123456'],
@@ -175,7 +175,7 @@ export function realLines(): readonly RealLines[] {
   })
 }
 
-/** The header and some lines of a real file, with up to three bytes changed, taken out or put in. */
+/** The header and some lines of a real file, with up to three bytes changed, removed or inserted. */
 export function mutatedBody(seed: number, files: readonly RealLines[]): CsvBody {
   const random = seeded(seed)
   const { lines, delimiter } = random.pick(files)

@@ -1,4 +1,4 @@
-// The two paths of a JSON body: what the exact one makes of it, and what the byte scanner does.
+// The results of a JSON body on both paths: the exact one, and the byte scanner.
 import { systemClock } from '../../../src/base/clock.js'
 import { isStoreError } from '../../../src/base/store-error.js'
 import { SliceTurns } from '../../../src/base/time-slices.js'

@@ -1,5 +1,5 @@
-// Bodies of rows for the byte scanner: from a grammar that is mostly JSON, from real files cut and changed
-// at random, and as the usual libraries write them.
+// Bodies of rows for the byte scanner: from a grammar that is mostly JSON, from real files that are cut and changed at
+// random, and in the style of common libraries.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from '../../support/project.js'
@@ -53,8 +53,8 @@ const ODD_WORDS = ['tru', 'True', 'nul', 'undefined', '']
 const SPACES = ['', '', '', '', ' ', '  ', '\n', '\t', '\r\n', '\u00a0'] as const
 
 /**
- * Texts of a column that holds one kind: most fit its rule, and the others fail it in one place. Hosts and domains
- * come again, also as the beginning of longer ones.
+ * Texts of a column with one kind: most fit its rule, and the others break it in one place. Hosts and domains repeat,
+ * also as the beginning of longer ones.
  */
 export const FAMILIES: readonly (readonly string[])[] = [
   [
@@ -133,11 +133,11 @@ export const FAMILIES: readonly (readonly string[])[] = [
 type Style = Readonly<{
   space: () => string
   odd: number
-  /** The sources of the texts of columns by key. */
+  /** The sources of the columns' texts, by key. */
   textsOf: ReadonlyMap<string, readonly string[]>
 }>
 
-/** A body from the grammar; the larger `odd`, the rarer is what JSON does not know. */
+/** A body from the grammar. The larger `odd`, the rarer are deviations from JSON. */
 export function grammarBody(seed: number): string {
   const random = seeded(seed)
   const spaced = random.once(3)
@@ -150,13 +150,13 @@ export function grammarBody(seed: number): string {
   return `${style.space()}[${style.space()}${rows.join(`${style.space()},${style.space()}`)}]`
 }
 
-/** Seldom without the closing quote, or with something else in its place. */
+/** Seldom without the closing quote, or with something else instead. */
 function inQuotes(random: Seeded, text: string): string {
   const token = JSON.stringify(text)
   return random.once(100) ? token.slice(0, -1) + random.pick(['', ' ', 'x', '\n', ',"']) : token
 }
 
-/** Few of the texts, so that a column is not spoilt in each body. */
+/** A few of the texts, so that not every body spoils a column. */
 function fewOf(random: Seeded, texts: readonly string[]): readonly string[] {
   return Array.from({ length: 1 + random.below(4) }, () => random.pick(texts))
 }
@@ -165,7 +165,7 @@ function anyRow(random: Seeded, keys: readonly string[], style: Style): string {
   if (random.once(style.odd)) return random.pick(['null', '[]', '1', '{', '{}}', ''])
   const { space } = style
   const used = keys.filter((key, at) => !random.once(4) && keys.indexOf(key) === at)
-  if (random.once(60)) used.push(random.pick(keys)) // A key twice, perhaps.
+  if (random.once(60)) used.push(random.pick(keys)) // perhaps a duplicate key
   const members = used.map((key) => {
     const spelled = random.once(style.odd) ? random.pick(ODD_KEYS) : JSON.stringify(key)
     const texts = style.textsOf.get(key)
@@ -211,7 +211,7 @@ export function realRows(): readonly object[][] {
   return FILES.map((name) => JSON.parse(readFileSync(join(DATA, name), 'utf8')) as object[])
 }
 
-/** Some rows of a real file, as bytes, with up to three bytes changed, taken out or put in. */
+/** Some rows of a real file as bytes, with up to three bytes changed, removed or inserted. */
 export function mutatedBody(seed: number, files: readonly object[][]): Uint8Array {
   const random = seeded(seed)
   const rows = random.pick(files)
@@ -226,7 +226,7 @@ export function mutatedBody(seed: number, files: readonly object[][]): Uint8Arra
 
 const NEAR_BYTES = [...'"\\{}[],: \n0159.eE+-tfnuax'].map((char) => char.charCodeAt(0))
 
-/** As Python's `json.dumps` writes: blanks, escapes for all that is not ASCII, floats with a point. */
+/** In the style of Python's `json.dumps`: blanks, escapes for everything that is not ASCII, floats with a point. */
 export function asPython(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(asPython).join(', ')}]`
   if (typeof value === 'object' && value !== null) {

@@ -8,7 +8,7 @@ const anyTable = anySchema(fc).chain((schema) =>
   fc.tuple(fc.constant(schema), fc.array(anyRowOf(fc, schema), { maxLength: 12 })),
 )
 
-/** The cells of a row as JSON has them; JSON.parse does not always get their keys right on Node 24. */
+/** The cells of a row as JSON has them. On Node 24, JSON.parse sometimes gets their keys wrong. */
 function asRead(row: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const cells = Object.entries(row)
   return Object.fromEntries(cells.map(([id, value]) => [id, JSON.parse(JSON.stringify(value))]))

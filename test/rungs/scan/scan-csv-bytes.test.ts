@@ -1,5 +1,5 @@
-// The byte scanner of CSV and TSV against the exact path: it never accepts what that refuses, and makes the
-// same segments of the same row texts, with the same summaries, claims and lines.
+// The byte scanner of CSV and TSV against the exact path: it never accepts what that path refuses, and makes the same
+// segments of the same row texts, with the same summaries, claims and lines.
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -9,7 +9,7 @@ import { seeded } from '../../support/seeded.js'
 import { BUFFERS, readExactly, readQuickly } from './csv-paths.js'
 import { type CsvBody, grammarBody, mutatedBody, realFiles, realLines } from './csv-row-bodies.js'
 
-/** Limits that some bodies reach, by its seed. */
+/** Limits that some bodies reach, chosen by the seed. */
 function limitsOf(seed: number): BuilderLimits {
   const random = seeded(seed)
   return {
@@ -23,7 +23,7 @@ function limitsOf(seed: number): BuilderLimits {
 const ROW_BYTES_MAX = 4_000
 const BODIES_A_RUN = 500
 
-/** Counts over all runs, which say whether the bodies were worth it. */
+/** Counts over all runs, which show whether the bodies were useful. */
 const seen = { bodies: 0, accepted: 0, handedOver: 0 }
 
 async function checkBody(body: CsvBody, limits: BuilderLimits, name: string): Promise<void> {
@@ -31,7 +31,7 @@ async function checkBody(body: CsvBody, limits: BuilderLimits, name: string): Pr
   const made = await readQuickly(body, limits)
   seen.bodies++
   if (expected !== null) seen.accepted++
-  // A body that the exact path takes may be left to it, seldom; nothing may be taken that it refuses.
+  // The scanner may sometimes hand over a valid body, but may accept nothing that the exact path refuses.
   if (made === null && expected !== null) {
     if (limits.rowBytesMax === ROW_BYTES_MAX) seen.handedOver++
   } else if (!isDeepStrictEqual(made, expected)) {

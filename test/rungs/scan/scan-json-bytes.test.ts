@@ -1,5 +1,5 @@
-// The byte scanner against the exact path: it never accepts what that refuses, and makes the same row
-// texts, summaries and claims.
+// The byte scanner against the exact path: it never accepts what that path refuses, and makes the same row texts,
+// summaries and claims.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { JsonByteScanner } from '../../../src/schema/scan-json-bytes.js'
@@ -9,7 +9,7 @@ import { asPython, grammarBody, mutatedBody, realRows } from './json-row-bodies.
 
 const BODIES_A_RUN = 500
 
-/** Counts over all runs, which say whether the bodies were worth it. */
+/** Counts over all runs, which show whether the bodies were useful. */
 const seen = { bodies: 0, accepted: 0, handedOver: 0 }
 
 async function checkBody(bytes: Uint8Array, name: string, segmentRowsMax: number): Promise<void> {
@@ -17,7 +17,7 @@ async function checkBody(bytes: Uint8Array, name: string, segmentRowsMax: number
   const made = await readQuickly(bytes, segmentRowsMax)
   seen.bodies++
   if (expected !== null) seen.accepted++
-  // A body that the exact path takes may be left to it, seldom; nothing may be taken that it refuses.
+  // The scanner may sometimes hand over a valid body, but may accept nothing that the exact path refuses.
   if (made === null && expected !== null) seen.handedOver++
   else expect(made, `${name}: ${new TextDecoder().decode(bytes)}`).toEqual(expected)
 }

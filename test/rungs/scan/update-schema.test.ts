@@ -1,7 +1,7 @@
-// Goal: whatever is put into a table with `onSchemaError`, in whatever form and order, its schema, its rows
-// and their versions are those of the contract, wherever the rows are stored.
-// Method: random batches go into a table and into an oracle that is plain lists; after each of them schema
-// and rows must be equal, to the token.
+// Goal: whatever is put into a table with `onSchemaError`, in any form and order, its schema, rows and versions are
+// those of the contract, wherever the rows are stored.
+// Method: random batches go into a table and into an oracle of plain lists. After each, schema and rows must be equal
+// to the token.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
@@ -21,7 +21,7 @@ import {
   type WideType,
 } from '../model/widening-oracle.js'
 
-/** Values by what they have in common, as a JSON token and as a field of CSV. */
+/** Values by what they have in common, as JSON token and CSV field. */
 type Sample = Readonly<{ json: string; field: string }>
 
 const both = (token: string): Sample => ({ json: token, field: token })
@@ -178,7 +178,7 @@ function toInput({ kind, rows }: Part): RowsInput {
   return { csv: [header.map(quoted).join(','), ...lines].join('\r\n') }
 }
 
-/** A number that JSON has no token for is no value. */
+/** A number without a JSON token is no value. */
 function toMember([id, { json }]: SampleRow[number]): [string, unknown] {
   return [id, isUnwritable(json) ? {} : JSON.parse(json)]
 }
@@ -279,7 +279,7 @@ class Pair {
     expect(await updating).toEqual({ version: this.#oracle.version })
   }
 
-  /** @param spot - Which row is read by its ID too. */
+  /** @param spot - Index of the row that is also read by its ID. */
   async check(spot: number): Promise<void> {
     const { columns, rows, version } = this.#oracle
     expect((await this.#table.schema()).columns).toEqual(columns)

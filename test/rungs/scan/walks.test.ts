@@ -1,6 +1,6 @@
 // Goal: a walk of pages sees the rows of one generation, each once and in order, whatever happens meanwhile.
-// Method: readers page through a table at their own pace while it is overwritten again and again; each row
-// tells its generation and its place in it.
+// Method: readers page through a table at their own pace while it is overwritten repeatedly. Each row contains its
+// generation and its place.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,18 +13,18 @@ import { seededNumbers } from '../model/seeded.js'
 
 const OVERWRITES = runs(50)
 const READERS = 6
-/** So many walks, at least, must have gone on after their rows were overwritten. */
+/** Fewest walks that must have continued after their rows were overwritten. */
 const SPANNING_WALKS_MIN = Math.min(30, OVERWRITES)
 
 const OPTIONS: StoreOptions = {
   maintenance: { garbageCollectionIntervalMs: 0, compactionIntervalMs: 0 },
   segmentRowsMax: 16,
   inlineRowsMax: 8,
-  // A walk is slow beside an overwrite here, and this test is about what it reads, not how long it may.
+  // A walk is slow compared with an overwrite here, and this test checks what it reads, not how long it may take.
   overwrittenRowSetsMax: 100,
 }
 
-/** Some generations are a few row records, some are many segments. */
+/** Some generations are a few row records, others many segments. */
 function rowCountOf(generation: number): number {
   return 5 + ((generation * 37) % 90)
 }
@@ -35,7 +35,7 @@ function rowsOf(generation: number): Record<string, unknown>[] {
 
 type Walks = { ended: number; spanning: number }
 
-/** Overwrites from a body or a stash, in turns; and then adds, changes and deletes what no walk may miss. */
+/** Overwrites alternately from a body and a stash; then adds, changes and deletes, which no walk may miss. */
 async function write(team: Team, table: Table): Promise<void> {
   for (let generation = 1; generation <= OVERWRITES; generation++) {
     const rows = rowsOf(generation)
@@ -58,7 +58,7 @@ async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((done) => setImmediate(done))
 }
 
-/** Walks until the writer is done; each walk is checked when it ends. */
+/** Walks until the writer is done. Each walk is checked when it ends. */
 async function read(table: Table, seed: number, isDone: () => boolean): Promise<Walks> {
   const next = seededNumbers(seed)
   const walks: Walks = { ended: 0, spanning: 0 }
@@ -69,7 +69,7 @@ async function read(table: Table, seed: number, isDone: () => boolean): Promise<
     let spans = false
     let continuation: string | undefined
     do {
-      // An overwrite and an update for each generation: the version tells which one is the table's.
+      // An overwrite and an update for each generation: the version tells which one is current.
       spans ||=
         continuation !== undefined && (await table.version()) / 2 >= (generations[0] ?? 0) + 1
       const page = await table.page({

@@ -1,7 +1,7 @@
-// Long operations beside background work, on two stores that share their ports, in the order that a scheduler gives
-// their steps. Compactions, recompressions and garbage collections write neither a head nor a version, and time that
-// passes ends a history: no operation may see them. A reader sees what it saw before the race, and of what writers
-// change all or nothing.
+// Long operations concurrent with background work, on two stores that share their ports, in the order that a scheduler
+// gives their steps. Compactions, recompressions and garbage collections write neither a head nor a version, and
+// passing time ends a history: no operation may see them. A reader sees the state before the race, and all or nothing
+// of what a writer changes.
 import type { Scheduler } from 'fast-check'
 import { MemoryLevel } from 'memory-level'
 import type { Bytes } from '../../../src/base/bytes.js'
@@ -57,12 +57,12 @@ export type LongOperation = Readonly<{ at: 0 | 1; what: Reader | Writer; steps: 
 
 export type BackgroundRace = Readonly<{
   operations: readonly LongOperation[]
-  /** What goes on in the background, and after how many turns. */
+  /** The background work, and the turns before each piece of it. */
   background: readonly Readonly<{ at: 0 | 1; what: 'garbageCollection' | 'time'; after: number }>[]
   hasKey: boolean
   /** Whether the last rows are in an open extent. */
   isOpen: boolean
-  /** Whether all that is old is deleted afterwards. */
+  /** Whether everything old is deleted afterwards. */
   isMaintained: boolean
 }>
 
@@ -76,11 +76,11 @@ const OPTIONS = {
   overwrittenRowsTtlMs: HISTORY_MS,
 }
 
-/** Rows of the group 0 change no more once the race begins. Each writer has a group of its own. */
+/** Rows of group 0 do not change during the race. Each writer has its own group. */
 const STILL = 0
 const STASHED = 5
 
-/** @throws {Mismatch} if an operation has seen the background, or what it changed is there in part. */
+/** @throws {Mismatch} if an operation saw background work, or if only a part of its changes is there */
 export async function runBackgroundRace(
   race: BackgroundRace,
   scheduler: Scheduler,
@@ -144,7 +144,7 @@ export async function runBackgroundRace(
 
 type Ran = Readonly<{ what: Reader | Writer; seen?: unknown }>
 
-/** Records over a segment, a closed extent of records, and maybe an open one; keys 0 to 3 were given up. */
+/** Records over a segment, a closed extent of records, and perhaps an open one; keys 0 to 3 were removed. */
 async function makePast(
   team: WriterPlace['team'],
   clock: TestClock,
@@ -196,7 +196,7 @@ type Read = (place: WriterPlace) => Promise<unknown>
 /** What a reader has seen of all rows. */
 class Rows {
   readonly rows: readonly Row[]
-  /** Whether they are of one moment; else each row is of one. */
+  /** Whether all rows belong to one moment; otherwise only each row does. */
   readonly isOfOneMoment: boolean
 
   constructor(rows: readonly Row[], isOfOneMoment: boolean) {
@@ -279,7 +279,7 @@ const READERS: Readonly<Record<Reader, Read>> = {
       const rows: Row[] = []
       for await (const row of change.rows()) rows.push(cellsOf(row))
       seen.push([change.version, [...change.changed], [...change.removed], rows])
-      if (change.version === versions[versions.length - 1]) break // Others are of the race.
+      if (change.version === versions[versions.length - 1]) break // The others belong to the race.
     }
     return seen
   },
@@ -333,7 +333,7 @@ async function rowsOfBackup(pieces: readonly Bytes[], tableId: string): Promise<
   }
 }
 
-/** The entries of the log after a version, each once, up to another: those behind it are of the race. */
+/** The entries of the log after a version, each once, up to another one: later ones belong to the race. */
 async function logOf(table: Table, since: number, end = Infinity): Promise<readonly ChangeEntry[]> {
   const found: ChangeEntry[] = []
   for (let last = since; ; ) {
@@ -358,7 +358,7 @@ async function unlessGone(reading: Promise<unknown>): Promise<unknown> {
   try {
     return await reading
   } catch (failure) {
-    // Rows that were overwritten are kept for a while too.
+    // Overwritten rows are kept for a while too.
     const isGone =
       isStoreError(failure) && /^(HISTORY_GONE|CONTINUATION_INVALID)$/.test(failure.code)
     if (isGone) return GONE

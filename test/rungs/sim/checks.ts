@@ -1,5 +1,5 @@
-// Compares everything that can be read with the oracle, and, when a history is over, everything stored with
-// what is needed.
+// Compares everything that can be read with the oracle, and, at the end of a history, everything stored with what is
+// needed.
 import { KEY_SPACE } from '../../../src/format/keys.js'
 import type { RowWithId } from '../../../src/index.js'
 import { changedRows, type SeenRows } from '../../support/replay-changes.js'
@@ -9,7 +9,7 @@ import type { ModelFile, ModelTable, Oracle, Possible, TableState } from './orac
 import { applyInSomeOrder, likelyState, showRows, showState } from './oracle.js'
 import { type SimWorld, TEAM } from './world.js'
 
-/** Reads all there is, and takes over which of the possible states it is. */
+/** Reads everything, and adopts which of the possible states is real. */
 export async function readAll(world: SimWorld, oracle: Oracle): Promise<void> {
   const listed = await world.outcomeOf(() => world.team.tables())
   if (listed.kind === 'done') {
@@ -25,7 +25,7 @@ function takeOverTables(
 ): void {
   const left = new Map(listed.map(({ id, name }) => [id, name]))
   for (const table of oracle.tables) {
-    // Nobody could give a table another name whose ID nobody was told.
+    // A table whose ID nobody was told cannot have been renamed.
     const [id] = [...left].find(([id, name]) => {
       return table.id === null ? name === table.name : id === table.id
     }) ?? [null]
@@ -65,7 +65,7 @@ async function readTable(world: SimWorld, oracle: Oracle, table: ModelTable): Pr
     hasFiles: boolean
     key: string | null
   }
-  // An operation without an answer may have its effect while the database is opened again.
+  // An operation without an answer may take effect while the database is reopened.
   table.possible = applyInSomeOrder(table.possible, [])
   const fitting = table.possible.flatMap(({ state, pending }): Possible[] => {
     if (state?.version !== version || state.hasFiles !== hasFiles || state.key !== key) return []
@@ -87,7 +87,7 @@ async function readTable(world: SimWorld, oracle: Oracle, table: ModelTable): Pr
   await followChanges(world, oracle, table, { version, rows })
 }
 
-/** The changes since the rows were read last, applied to them, give those that are there now. */
+/** Applying the changes since the last read to its rows gives the current rows. */
 async function followChanges(
   world: SimWorld,
   { base }: Oracle,
@@ -103,7 +103,7 @@ async function followChanges(
   const found = await world.outcomeOf(async () => {
     let { version, rows } = before
     for await (const change of target.changes({ since: before.version })) {
-      if (change.version > now.version) break // An operation without an answer had its effect meanwhile.
+      if (change.version > now.version) break // An operation without an answer took effect meanwhile.
       expectEqual('the version of a change', change.version, version + 1)
       version = change.version
       rows = await changedRows(target, change, rows, {})
@@ -156,7 +156,7 @@ async function readRow(
   table.possible = fitting
 }
 
-/** Each row of a table with a key is found by it, and none by a key that no row has. */
+/** In a table with a key, each row is found by it, and no row by an unused key. */
 async function readByKey(
   world: SimWorld,
   table: ModelTable,
@@ -185,7 +185,7 @@ async function readByKey(
 }
 
 async function readFile(world: SimWorld, oracle: Oracle, file: ModelFile): Promise<void> {
-  // A part of a file is checked by its leaves alone, and all of it by its digest too.
+  // A part of a file is checked only by its leaves, the whole file also by its digest.
   const start = world.disk.steps % 3 === 0 ? 0 : 1
   const range = start === 0 ? undefined : { start, limit: file.content.length }
   const found = await world.outcomeOf(async () => {
@@ -213,7 +213,7 @@ async function readFile(world: SimWorld, oracle: Oracle, file: ModelFile): Promi
   } else expectEqual(`the bytes of ${file.content}`, found.value, file.content.slice(start))
 }
 
-/** After a loss that was accepted: there is nothing that never was, and no version comes again. */
+/** After an accepted loss: nothing is there that never existed, and no version is reused. */
 export async function checkRemains(world: SimWorld, oracle: Oracle): Promise<void> {
   const listed = await world.outcomeOf(() => world.team.tables())
   if (listed.kind !== 'done') return
@@ -241,13 +241,13 @@ export async function checkRemains(world: SimWorld, oracle: Oracle): Promise<voi
 const RUNS_MAX = 12
 const LONG_MS = 40 * 24 * 3_600_000
 
-/** Ends all that may end, and looks for what is left of it. Nothing fails any more. */
+/** Ends everything that may end, and checks what remains. Nothing fails any more. */
 export async function checkNothingIsLeft(world: SimWorld, oracle: Oracle): Promise<void> {
   for (const { id } of oracle.knownTables()) {
     await world.team.table(id ?? '').overwrite({ rows: [] })
   }
   for (const id of oracle.stashes.keys()) await world.team.stash(id).delete()
-  // The first garbage collection expires stashes of jobs whose start met a crash; the second forgets that they expired.
+  // The first garbage collection expires stashes of jobs whose start crashed; the second forgets that they expired.
   for (let round = 0; round < 2; round++) {
     world.clock.pass(LONG_MS)
     await maintainToTheEnd(world)
@@ -259,11 +259,11 @@ export async function checkNothingIsLeft(world: SimWorld, oracle: Oracle): Promi
   const history = counts[KEY_SPACE.change]
   const keyed = oracle.knownTables().filter((table) => likelyState(table)?.key != null).length
   const expected = {
-    // Says up to where the changes of a table were deleted.
+    // Records up to where the changes of a table were deleted.
     ...(history !== undefined && { [KEY_SPACE.change]: Math.min(history, tables) }),
     ...(tables > 0 && { [KEY_SPACE.schema]: tables, ...heads }),
     ...(keyed > 0 && { [KEY_SPACE.keyIndex]: keyed }),
-    // It stays when all tables were deleted.
+    // It stays after all tables were deleted.
     ...((tables > 0 || counts[KEY_SPACE.teamHead] === 1) && { [KEY_SPACE.teamHead]: 1 }),
     ...(counts[KEY_SPACE.filesHead] !== undefined && { [KEY_SPACE.filesHead]: 1 }),
   }

@@ -1,7 +1,7 @@
-// Goal: whatever happens to the process, the machine and the disk, what was acknowledged is there, what was
-// not is there as a whole or not at all, and nothing damaged is served as good.
-// Method: seeded histories on a disk in memory that crashes, fails, fills up and decays; an oracle that
-// knows which states are possible; and, at the end, a look at what is stored that nothing needs.
+// Goal: whatever happens to the process, the machine and the disk, everything acknowledged is there, everything else is
+// there completely or not at all, and damage is never served.
+// Method: seeded histories on a disk in memory that crashes, fails, fills up and decays; an oracle that knows the
+// possible states; and, at the end, a check for stored data that nothing needs.
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { FaultLevel } from '../../conformance/faults/fault-level.js'
 import { ObjectFiles } from '../../conformance/faults/fault-objects.js'
@@ -18,7 +18,7 @@ test('no history loses, mixes or makes up anything', { timeout: 3_600_000 }, asy
   expectNoViolation(done)
 })
 
-/** What these histories must find, else they find nothing. */
+/** Bugs that these histories must find; otherwise they find nothing. */
 const LIES: Readonly<Record<string, () => void>> = {
   'syncs no commit': () => {
     const { batch } = FaultLevel.prototype

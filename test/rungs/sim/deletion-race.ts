@@ -1,5 +1,6 @@
-// Deletions of everything, on one of two stores or on both, beside operations on what there is and on what is new, in the
-// order that a scheduler gives their steps. What there was is gone afterwards; what is new is whole or gone.
+// Deletions of everything, on one of two stores or on both, concurrent with operations on existing and new things, in
+// the order that a scheduler gives their steps. Afterwards the existing things are gone, and new ones are complete or
+// gone.
 import type { Scheduler } from 'fast-check'
 import { isStoreError, type StoredFile, type Team } from '../../../src/index.js'
 import { type TestClock, testClock } from '../../conformance/test-clock.js'
@@ -31,20 +32,20 @@ import { OTHER_TEAM, TEAM } from './world.js'
 
 export type NewThing = Readonly<{
   at: 0 | 1
-  /** Turns that it waits before it is made. */
+  /** Turns before it is made. */
   after: number
   makes: 'table' | 'chunk' | 'file' | 'upload' | 'job'
 }>
 
 export type DeletionRace = Readonly<{
-  /** Operations on the table and the stash that there are. */
+  /** Operations on the existing table and stash. */
   specs: readonly RaceSpec[]
   things: readonly NewThing[]
   /** The stores on which everything is deleted. */
   deletes: readonly (0 | 1)[]
-  /** Turns after which it is. */
+  /** Turns before the deletion. */
   deletesAfter: number
-  /** Whether all that there is before is a job that imports a file: then there are no operations. */
+  /** Whether only a job that imports a file exists before: then there are no operations. */
   onlyImports: boolean
   options: Race['options']
 }>
@@ -54,7 +55,7 @@ const FILLED = 'filled'
 const ROWS = [{ n: 1 }, { n: 2 }]
 const ABOUT = { fileName: 'a.txt', contentType: 'text/plain' }
 
-/** @throws {Mismatch} if something of before is left, something new is there in part, or another team has met it. */
+/** @throws {Mismatch} if an old thing remains, a new thing is incomplete, or another team was affected */
 export async function runDeletionRace(race: DeletionRace, scheduler: Scheduler): Promise<void> {
   const oracle = new Oracle()
   let turn: Turn = (_, step) => step()
@@ -104,7 +105,7 @@ function checkDone(outcomes: readonly Outcome[]): void {
   expectEqual('the deletions that have failed', failed, [])
 }
 
-/** As the table meets it. */
+/** The deletion, as an operation on the table. */
 function deletionOf(table: ModelTable | null): SimOperation {
   return {
     text: 'delete everything',
@@ -116,7 +117,7 @@ function deletionOf(table: ModelTable | null): SimOperation {
 
 type Old = Readonly<{ table: ModelTable | null; checkGone(team: Team): Promise<void> }>
 
-/** A job whose rows are in no stash, as they are read meanwhile. */
+/** A job whose rows are in no stash, because they are still being read. */
 async function makeImport({ places }: Places): Promise<Old> {
   const job = await places[0]?.team.startJob({ import: { fromUrl: IMPORTED, name: 'old' } })
   return {
@@ -148,7 +149,7 @@ async function makeOld({ places }: Places, oracle: Oracle): Promise<Old> {
   const { uploadId } = await team.files.createUpload(ABOUT)
   const repeatable = { name: 'old', rows: ROWS, idempotencyKey: 'old' }
   await team.createTable(repeatable)
-  // Its work goes on beside the others.
+  // It works concurrently with the others.
   const job = await team.startJob({ create: { name: 'old, by a job', rows: ROWS } })
   return {
     table,
@@ -174,7 +175,7 @@ async function makeOld({ places }: Places, oracle: Oracle): Promise<Old> {
 
 type New = Readonly<{
   make(place: OperationPlace): Promise<unknown>
-  /** @param value - What making it answered. @throws {Mismatch} if a part of it is there */
+  /** @param value - The answer to its creation. @throws {Mismatch} if only a part of it exists */
   checkWhole(team: Team, value: unknown): Promise<unknown>
 }>
 
@@ -186,7 +187,7 @@ function makeNew({ makes }: NewThing, i: number): New {
     case 'chunk':
       return {
         make: ({ team }) => team.stash(FILLED).put(String(1 + i), ROWS),
-        checkWhole: async () => undefined, // What its rows are, the verification says.
+        checkWhole: async () => undefined, // The verification checks its rows.
       }
     case 'file':
       return { make: ({ team }) => team.files.put(name, ABOUT), checkWhole: isWholeFile }
@@ -212,7 +213,7 @@ async function isWholeFile(team: Team, value: unknown): Promise<boolean> {
   return file !== null
 }
 
-/** While its file is there, so is the upload, and its completion can be repeated. */
+/** While its file exists, so does the upload, and its completion can be repeated. */
 function newUpload(text: string): New {
   let uploadId = ''
   return {
@@ -229,7 +230,7 @@ function newUpload(text: string): New {
   }
 }
 
-/** A table with an idempotency key: while it is there, a repeat answers it. */
+/** A table with an idempotency key: while it exists, a repeat returns it. */
 function newTable(
   request: Readonly<{ name: string; rows: typeof ROWS; idempotencyKey: string }>,
 ): New {
@@ -252,12 +253,12 @@ async function rowsOf(team: Team, tableId: string): Promise<unknown[]> {
   return rows
 }
 
-/** Failures of what meets a deletion. */
+/** Failures of operations that a deletion may cause. */
 const REFUSALS: ReadonlySet<string> = new Set([
   'TABLE_NOT_FOUND',
   'STASH_NOT_FOUND',
   'UPLOAD_NOT_FOUND',
-  ...['UPLOAD_EXPIRED', 'UPLOAD_SIGNATURE_INVALID'], // Nothing is left of the upload of a location.
+  ...['UPLOAD_EXPIRED', 'UPLOAD_SIGNATURE_INVALID'], // Nothing is left of the location's upload.
   'JOB_NOT_FOUND',
 ])
 
@@ -297,7 +298,10 @@ async function makeBeside(team: Team): Promise<void> {
   await team.files.put('content', ABOUT)
 }
 
-/** Deleted again, everything is gone of this team, and nothing of another; deleted there too, no object is left. */
+/**
+ * After another deletion, everything of this team is gone, and nothing of another; after deleting that too, no object
+ * is left.
+ */
 async function checkEnd({ places, kv, objects }: Places, clock: TestClock): Promise<void> {
   const [place] = places
   if (place === undefined) return
@@ -313,7 +317,7 @@ async function checkEnd({ places, kv, objects }: Places, clock: TestClock): Prom
   await checkUndamaged({ places, kv, objects })
   await other.deleteAll()
   expectEqual('what is left of it', await leftRecords(kv, OTHER_TEAM), [])
-  // Each store says which objects it does not use any more.
+  // Each store reports which objects it no longer uses.
   for (let runs = 0; runs < 3; runs++) {
     clock.pass(GRACE_MS)
     for (const one of places) await one.store.maintain()

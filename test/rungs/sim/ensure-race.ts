@@ -1,5 +1,5 @@
-// Several callers on two stores make sure of one table at once, in the order that a scheduler gives their steps, and
-// maybe up to a crash: there is one table, with the columns of each caller that was answered.
+// Several callers on two stores ensure one table at once, in the order that a scheduler gives their steps, perhaps up
+// to a crash: there is one table, with the columns of each caller that got an answer.
 import type { Scheduler } from 'fast-check'
 import { FaultDisk } from '../../conformance/faults/fault-disk.js'
 import { Mismatch, show } from '../model/operation.js'
@@ -8,13 +8,13 @@ import { turnsOf } from './scheduled-ports.js'
 import { openTeams } from './transaction-race.js'
 
 export type EnsureRace = Readonly<{
-  /** Of each caller: its store, and the column that it wants. */
+  /** The store of each caller, and the column that it wants. */
   callers: readonly Readonly<{ at: number; column: string }>[]
-  /** Whether the table is there before, without these columns. */
+  /** Whether the table exists before, without these columns. */
   isThere: boolean
-  /** The power is cut after so many steps on the ports; null: it is not. */
+  /** The power is cut after this many steps on the ports; null: never. */
   crashAfter: number | null
-  /** false: with commits whose checks are lost, as a proof that the race finds that. */
+  /** false: commits lose their checks, to prove that the race detects it. */
   checks: boolean
 }>
 
@@ -24,7 +24,7 @@ const schemaOf = (columns: readonly string[]) => ({
   columns: columns.map((id) => ({ id, type: 'string' as const })),
 })
 
-/** @throws {Mismatch} if there are two tables, or one that lacks what a caller was told. */
+/** @throws {Mismatch} if there are two tables, or one without a column that a caller was told */
 export async function runEnsureRace(race: EnsureRace, scheduler: Scheduler): Promise<void> {
   const disk = new FaultDisk({ seed: 1 })
   let turn: Turn = (_, step) => step()

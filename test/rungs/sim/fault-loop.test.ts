@@ -1,8 +1,8 @@
-// Goal: whichever step of an operation fails, the operation had its whole effect or none, says so with a
-// StoreError, leaves nothing hanging, and the store can be used again.
-// Method: the first step of each operation on the ports is made to fail, then the second, and so on until
-// it comes to its end; once only that step, once all from it on, once with a full disk, once with an effect
-// that shows later. `npm test` takes each twentieth step and the first way: with another first step for each operation.
+// Goal: whichever step of an operation fails, the operation had its whole effect or none, reports it with a StoreError,
+// leaves nothing hanging, and the store remains usable.
+// Method: the first step of each operation on the ports is made to fail, then the second, and so on until the operation
+// ends: only that step; all from it on; with a full disk; or with an effect that shows later. `npm test` takes each
+// twentieth step and the first way, with another first step for each operation.
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { FaultLevel } from '../../conformance/faults/fault-level.js'
 import { DiskFault } from '../../conformance/faults/fault-plan.js'

@@ -1,4 +1,4 @@
-// Fails one step of an operation after the other, until it comes to its end without meeting the fault.
+// Fails one step of an operation after another, until the operation ends without the fault.
 import { decodeChunkSegments } from '../../../src/format/chunk-records.js'
 import { decodeFilesHead, decodeUpload } from '../../../src/format/file-records.js'
 import { KEY_SPACE, serialOfChunkKey } from '../../../src/format/keys.js'
@@ -15,7 +15,7 @@ export type Variant = Readonly<{
   name: string
   fault: Fault
   lasting: boolean
-  /** Whether the store opens its database again by itself. */
+  /** Whether the store reopens its database by itself. */
   reopens: boolean
 }>
 
@@ -35,7 +35,7 @@ export const VARIANTS: readonly Variant[] = [
 
 const STEPS_MAX = 2_000
 
-/** Which steps fail: from the first one on, and each so many after it. */
+/** The steps that fail: from the first one on, each `every`-th. */
 export type Steps = Readonly<{ first: number; every: number }>
 
 /** @returns how often it ran. @throws {Mismatch} */
@@ -61,12 +61,12 @@ export async function failEachStep(
   throw new Mismatch(`${scenario.name} has no end`)
 }
 
-/** All that there is before an operation, after it, and of another team. */
+/** Everything that exists before an operation and after it, and of another team. */
 type States = Readonly<{ before: string; after: string; beside: string }>
 
 type Expected = States & Readonly<{ n: number }>
 
-/** @returns whether the fault was met. */
+/** @returns whether the fault occurred */
 async function failStep(
   world: SimWorld,
   scenario: Scenario,
@@ -96,7 +96,7 @@ async function failStep(
   return plan.met() > 0
 }
 
-/** The states, as `dump` shows them, that there may be afterwards. */
+/** The states, as `dump` shows them, that are allowed afterwards. */
 type Allowed = Readonly<{ text: string; fits(found: string): boolean }>
 
 function allowedAfter(
@@ -113,13 +113,13 @@ function allowedAfter(
   return { text: [...states].join('\nor\n'), fits: (found) => states.has(found) }
 }
 
-/** Whether each thing is there as it was, or gone. Whether the files are as many as counted, a verification says. */
+/** Whether each thing is unchanged or gone. The verification checks the counts of files. */
 function isPartOf(found: string, before: string): boolean {
   const lines = new Set(before.split('\n'))
   return found.split('\n').every((line) => lines.has(line) || /^(?:files .*)?$/.test(line))
 }
 
-/** What was begun is ended by doing it again, and other teams have met nothing of it. */
+/** Repeating the deletion finishes it, and other teams are not affected. */
 async function checkWiped(
   world: SimWorld,
   { act }: Scenario,
@@ -146,10 +146,10 @@ function checkTold(world: SimWorld, outcome: Outcome): void {
 
 const TRIES_MAX = 5
 
-/** Writes what no store reads. */
+/** Writes records that no store reads. */
 const ANY_COMMIT = { puts: [[Uint8Array.of(0xfd), new Uint8Array(0)]] } as const
 
-/** The disk works again: the store takes reads and writes, without being opened again. */
+/** The disk works again: the store accepts reads and writes, without being reopened. */
 async function checkLives(world: SimWorld, allowed: Allowed): Promise<void> {
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const outcome = await world.outcomeOf(() => dump(world))
@@ -188,7 +188,7 @@ function optionsOf({ options = {} }: Scenario, { reopens }: Variant): SimOptions
 
 const EVERYTHING = { start: new Uint8Array(0), limit: Uint8Array.of(0xff), count: 100_000 }
 
-/** All that a client could see of a team, as text. */
+/** Everything that a client could see of a team, as text. */
 export async function dump({ store, kv }: SimWorld, teamId = TEAM): Promise<string> {
   const team = store.team(teamId)
   const lines: string[] = []
@@ -207,7 +207,7 @@ export async function dump({ store, kv }: SimWorld, teamId = TEAM): Promise<stri
     }
     lines.push(`table ${name} ${await table.version()} ${types} ${rows.join(' ')}`)
   }
-  const records: string[] = [] // Sorted, as the keys of stashes and uploads are random.
+  const records: string[] = [] // sorted, because the keys of stashes and uploads are random
   const entries = await kv.partition(teamId).read((view) => view.scan(EVERYTHING))
   for (const [key, value] of entries) {
     const space = key[0]

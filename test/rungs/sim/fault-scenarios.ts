@@ -1,4 +1,4 @@
-// The operations whose every step on the ports is made to fail, each in a small store made for it.
+// The operations whose every step on the ports is made to fail, each in a small store created for it.
 import {
   type CreateResult,
   isStoreError,
@@ -11,12 +11,12 @@ import { OTHER_TEAM, SETTLES, type SimWorld } from './world.js'
 export type Scenario = Readonly<{
   name: string
   options?: StoreOptions
-  /** The state before; its steps do not fail. */
+  /** Creates the state before. Its steps do not fail. */
   prepare?(world: SimWorld): Promise<void>
   act(world: SimWorld): Promise<unknown>
-  /** It ends what is over, piece by piece, and changes nothing that a client could miss. */
+  /** It ends what has expired, piece by piece, and changes nothing that a client could miss. */
   isMaintenance?: boolean
-  /** It deletes everything of the team, piece by piece: a failure leaves each thing whole or gone. */
+  /** It deletes everything of the team, piece by piece: a failure leaves each thing complete or gone. */
   deletesAll?: boolean
 }>
 
@@ -76,7 +76,7 @@ async function withStash({ team }: SimWorld): Promise<void> {
 
 const SHARED_CHUNKS = ['a', 'b', 'c', 'd'].map((v) => ROWS.map(({ n }) => ({ n, v })))
 
-/** Chunks that come while the first of them is put share an object. */
+/** Chunks that arrive while the first of them is put share an object. */
 async function withSharedStash(world: SimWorld): Promise<void> {
   const stash = world.team.stash('s')
   world.arm(({ operation }) => (operation === 'put' ? { kind: 'delay', turns: 100 } : null))
@@ -96,7 +96,7 @@ async function withTableAndStash(world: SimWorld): Promise<void> {
   await withStash(world)
 }
 
-/** Row IDs and tables are found beforehand: only what the operation itself does is to fail. */
+/** Row IDs and tables are found beforehand: only the operation itself is to fail. */
 function onRow(
   name: string,
   index: number,
@@ -304,7 +304,7 @@ async function withKey({ team }: SimWorld): Promise<void> {
   await team.createTable({ name: 't', schema: SCHEMA, rows: ROWS, key: ['n'] })
 }
 
-/** With rows of segments, so that the index has a run, over which there are entries. */
+/** With rows in segments, so that the index has a run with entries over it. */
 async function withRunAndEntries(world: SimWorld): Promise<void> {
   await withKey(world)
   const table = await theTable(world)
@@ -370,7 +370,7 @@ const KEYS: readonly Scenario[] = [
   },
 ]
 
-/** The refusal is what the operation is for; any other failure is the fault. */
+/** The refusal is the purpose of the operation. Any other failure is the fault. */
 function expectNotUnique(failure: unknown): void {
   if (!isStoreError(failure) || failure.code !== 'KEY_NOT_UNIQUE') throw failure
 }
@@ -617,7 +617,7 @@ const MAINTENANCE: readonly Scenario[] = [
   },
 ]
 
-/** Each kind of thing that a team may have. */
+/** One of each kind of thing that a team may have. */
 async function withEverything(world: SimWorld): Promise<void> {
   const { team, store } = world
   await withSharedTable(world)

@@ -1,4 +1,4 @@
-// Reads beside other operations that look for some rows, count them, or follow the log. Each is of one moment.
+// Reads, concurrent with other operations, that find rows, count them, or follow the log. Each shows one moment.
 import type { ChangeEntry, Table } from '../../../src/index.js'
 import { show } from '../model/operation.js'
 import { type DiskJudge, matchRows, refused, type SimOperation } from './operations.js'
@@ -30,7 +30,7 @@ function readOf(world: DiskJudge, table: ModelTable, { text, run, fits }: Read):
   }
 }
 
-/** The rows with a text in one of their texts, in whatever letters, and their number. */
+/** The rows with a text in one of their texts, ignoring case, and their number. */
 export function searchBeside(world: DiskJudge, table: ModelTable, text: string): SimOperation {
   const isFound = ({ v, f }: Rows[number]) => [v, f ?? ''].some((one) => one.includes(text))
   return readOf(world, table, {
@@ -45,7 +45,7 @@ export function searchBeside(world: DiskJudge, table: ModelTable, text: string):
   })
 }
 
-/** The rows by the files that they name, mostly none, with the sums and bounds of their numbers. */
+/** The rows grouped by the files that they name, mostly none, with the sums and extremes of their numbers. */
 export function groupsBeside(world: DiskJudge, table: ModelTable): SimOperation {
   const wanted = { by: ['f'], sum: ['n'], least: ['n'], greatest: ['n'] }
   return readOf(world, table, {
@@ -66,7 +66,7 @@ export function groupsBeside(world: DiskJudge, table: ModelTable): SimOperation 
   })
 }
 
-/** The log after a version: each version up to that of the table, once. */
+/** The log after a version: each version up to the table's, exactly once. */
 export function logBeside(world: DiskJudge, table: ModelTable, since: number): SimOperation {
   return readOf(world, table, {
     text: `log after ${since} of`,

@@ -1,4 +1,4 @@
-// Jobs of a history: operations that the next process goes on with when the one that began them has ended.
+// Jobs of a history: operations that the next process continues when the process that began them has ended.
 import { jobFailure } from '../../../src/engine/jobs/job-failure.js'
 import {
   type CreateResult,
@@ -11,7 +11,7 @@ import {
 } from '../../../src/index.js'
 import { Mismatch, show } from '../model/operation.js'
 
-/** Times that a job is looked at: the event loop turns between two of them. */
+/** How often a job is read, with turns of the event loop between. */
 const LOOKS_MAX = 200
 
 /** Garbage collections delete jobs that ended longer ago than `JOB_TTL_MS`. */
@@ -19,9 +19,9 @@ export const JOB_TTL_MS = 30 * 86_400_000
 
 export class SimJobs {
   readonly #now: () => number
-  /** Jobs whose start was answered, and when. */
+  /** Jobs whose start was acknowledged, and when. */
   readonly #acknowledged = new Map<string, number>()
-  /** The ends that were seen: a job keeps its end. */
+  /** Ends of jobs as they were read: they never change. */
   readonly #ends = new Map<string, string>()
 
   /** @param now - The time of the stores. */
@@ -29,7 +29,9 @@ export class SimJobs {
     this.#now = now
   }
 
-  /** Runs an operation as a job. @throws {StoreError} the failure of the job; of an unknown outcome if it goes on */
+  /**
+   * Runs an operation as a job. @throws {StoreError} the failure of the job; with an unknown outcome if it continues
+   */
   async run(team: Team, request: JobRequest): Promise<CreateResult> {
     const job = await team.startJob(request)
     this.#acknowledged.set(job.id, this.#now())
@@ -41,7 +43,7 @@ export class SimJobs {
     throw goesOn()
   }
 
-  /** After an opening: every job that was acknowledged is there, and all jobs end. */
+  /** After an opening: every acknowledged job exists, and all jobs end. */
   async endAll(team: Team): Promise<void> {
     const listed = await team.jobs()
     const ids = new Set(listed.map(({ id }) => id))
@@ -55,7 +57,7 @@ export class SimJobs {
     }
   }
 
-  /** All jobs were deleted, or perhaps. */
+  /** All jobs were deleted, or may have been. */
   forget(): void {
     this.#acknowledged.clear()
   }
@@ -77,7 +79,7 @@ export class SimJobs {
   }
 }
 
-/** @param cause - The end of the job cannot be read. */
+/** @param cause - The reason why the end of the job cannot be read. */
 function goesOn(cause?: unknown): StoreError {
   return new StoreError('STORAGE_UNAVAILABLE', 'The job goes on', { outcome: 'unknown', cause })
 }

@@ -20,7 +20,7 @@ import {
   type TableState,
 } from './oracle.js'
 
-/** Gives a table a key, or, with null, takes it away. */
+/** Gives a table a key; null removes it. */
 export function alterKey(world: DiskJudge, table: ModelTable, key: KeyColumn | null): SimOperation {
   return {
     text: `alter ${table.name} to be by ${key}`,
@@ -44,8 +44,9 @@ export function alterKey(world: DiskJudge, table: ModelTable, key: KeyColumn | n
 }
 
 /**
- * Brings a text for a number to a table that has these as its key, which has no effect: the keys of all rows would be others.
- * @param ifMatch - A version up to which the key is that for certain.
+ * Sends a text for a number column that is the table's key. This has no effect, because it would change the keys of all
+ * rows.
+ * @param ifMatch - A version up to which the key is certainly this one.
  */
 export function retypeKey(world: DiskJudge, table: ModelTable, ifMatch: number): SimOperation {
   const rows = [{ n: 'a text', v: 'no row' }]
@@ -66,7 +67,7 @@ export function retypeKey(world: DiskJudge, table: ModelTable, ifMatch: number):
   }
 }
 
-/** In one transaction, but two steps, gives a row a new text, and the one that it had to another. */
+/** In one transaction of two steps, gives a row a new text, and its old text to another row. */
 export function handOverText(
   world: DiskJudge,
   oracle: Oracle,
@@ -90,7 +91,7 @@ export function handOverText(
   }
 }
 
-/** Reads a row by its key beside others. */
+/** Reads a row by its key, concurrently with other operations. */
 export function getBeside(
   world: DiskJudge,
   table: ModelTable,
@@ -133,7 +134,7 @@ export function inTransaction(operation: SimOperation): SimOperation {
   }
 }
 
-/** Adds rows of which two have the same text. */
+/** Adds rows, two of which have the same text. */
 export function addTwins(
   world: DiskJudge,
   oracle: Oracle,
@@ -148,7 +149,7 @@ export function addTwins(
   return changeTable(world, 'add', table, { rows, form: 'objects' }, {})
 }
 
-/** Gives a row a text that another row, or itself, has had: nobody has it, as far as the oracle knows. */
+/** Gives a row a text that it or another row once had, and that no row has now, as far as the oracle knows. */
 export function takePastText(
   world: DiskJudge,
   oracle: Oracle,
@@ -160,7 +161,7 @@ export function takePastText(
   return updateRow(world, oracle, table, row, undefined, oracle.shareText(row.n, text))
 }
 
-/** In one transaction gives a row a text, and adds rows of which one has the same. */
+/** In one transaction gives a row a text, and adds rows, one of which has the same text. */
 export function updateAndAdd(
   world: DiskJudge,
   oracle: Oracle,

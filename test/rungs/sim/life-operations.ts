@@ -11,7 +11,7 @@ import {
 
 type Alteration = Readonly<{ name?: string; hasFiles?: boolean }>
 
-/** Gives a table another name, drops its column `f`, or brings it back: without the cells that it had. */
+/** Renames a table, drops its column `f`, or adds it again, without its former cells. */
 export function alterTable(
   world: DiskJudge,
   table: ModelTable,
@@ -56,7 +56,7 @@ export function alterTable(
   }
 }
 
-/** Whether an operation that did not fail may have answered what it has answered, if anything. */
+/** Whether an operation's result passes a check. An operation without a result passes. */
 export function fits(outcome: Outcome, check: (value: { version: number }) => boolean): boolean {
   return outcome.kind !== 'done' || check(outcome.value as { version: number })
 }

@@ -7,7 +7,7 @@ import { type ModelRow, type ModelTable, showRows, type TableState } from './ora
 
 export type SimMerge = Readonly<{
   mode: 'upsert' | 'replace'
-  /** No number twice. */
+  /** Each number at most once. */
   rows: readonly ModelRow[]
   form: RowsForm
   idempotencyKey?: string
@@ -79,7 +79,7 @@ function cellsOf({ n, v, f }: ModelRow): ReadonlyMap<string, unknown> {
   return new Map(Object.entries({ n, v, f }).filter(([, value]) => value !== null))
 }
 
-/** A header of CSV without rows names no column, as in an add. */
+/** A CSV header without rows names no column, as in an add. */
 function namesFiles({ rows, form }: SimMerge): boolean {
   return (form === 'csv' && rows.length > 0) || rows.some(({ f }) => f !== null)
 }

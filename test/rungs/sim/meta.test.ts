@@ -1,6 +1,6 @@
-// Goal: options that are about memory, sizes and times change neither an answer nor what is stored.
-// Method: the same seeded operations run on stores with different options, some opened again after every
-// operation, some collected; transcripts and dumps must be equal to the letter.
+// Goal: options for memory, sizes and times change neither an answer nor the stored data.
+// Method: the same seeded operations run on stores with different options, some reopened after every operation, some
+// with garbage collected. Transcripts and dumps must be identical.
 import { test } from 'vitest'
 import { recordedSeeds, report, sizeOf, suiteSeed } from '../../support/ladder.js'
 import { compareVariants } from './meta.js'

@@ -1,4 +1,4 @@
-// The same operations on stores with other options: what they answer, and what is there afterwards.
+// The same operations on stores with other options: their answers, and the content afterwards.
 import type { StoreOptions, Table } from '../../../src/index.js'
 import { isStoreError } from '../../../src/index.js'
 import { joinedMaintenance } from '../../support/maintenance.js'
@@ -9,7 +9,7 @@ import { SETTLES, type SimOptions, SimWorld } from './world.js'
 
 const HOUR_MS = 3_600_000
 
-/** Options with no visible effect. */
+/** Options without a visible effect. */
 export type MetaVariant = SimOptions & Readonly<{ reopens: boolean; ends: boolean; runs: boolean }>
 
 function anyVariant(random: Seeded): MetaVariant {
@@ -55,7 +55,7 @@ const VARIANTS = 3
 const OPERATIONS_MIN = 4
 const OPERATIONS_MORE = 12
 
-/** @throws {Mismatch} if two stores that differ only in their options differ in what can be seen. */
+/** @throws {Mismatch} if two stores that differ only in their options differ visibly */
 export async function compareVariants(seed: number, trace: string[]): Promise<void> {
   const random = seeded(seed)
   for (let i = 0; i < 4; i++) random.below(2)
@@ -133,7 +133,7 @@ function anyOperation(random: Seeded, n: number): MetaOperation {
   if (kind < 7) return change('add to', (target) => target.addRows(rows, { onSchemaError }))
   if (kind < 9) {
     return change('overwrite', async (target) => {
-      // Some rows come back, and keep their IDs.
+      // Some rows are sent back, and keep their IDs.
       const kept = row < 4 ? (await target.page()).rows.slice(row) : []
       return target.overwrite({ rows: [...kept, ...rows], onSchemaError })
     })

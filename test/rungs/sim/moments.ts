@@ -1,5 +1,5 @@
-// The state at the beginning of each step of a history, so that the oracle can go back with a store that
-// lost its newest commits in a power cut.
+// The state at the beginning of each step of a history, so that the oracle can go back with a store that lost its
+// newest commits in a power cut.
 import type { SimOperation } from './operations.js'
 import type { ModelFile, ModelStash, ModelTable, Oracle, Possible } from './oracle.js'
 import { withState } from './oracle.js'
@@ -7,12 +7,12 @@ import { withState } from './oracle.js'
 type StashThen = Readonly<Omit<ModelStash, 'id'>>
 
 type Moment = Readonly<{
-  /** Batches that were written before it. */
+  /** Number of batches written before it. */
   batches: number
   tables: ReadonlyMap<ModelTable, readonly Possible[]>
   stashes: ReadonlyMap<ModelStash, StashThen>
   files: readonly ModelFile[]
-  /** The operations from then to the next moment. */
+  /** The operations between this moment and the next. */
   operations: SimOperation[]
 }>
 
@@ -20,12 +20,12 @@ export class Moments {
   #moments: Moment[] = []
   #hasLost = false
 
-  /** Whether it went back since it began. */
+  /** Whether it has gone back since it began. */
   get hasLost(): boolean {
     return this.#hasLost
   }
 
-  /** Forgets what was: all of it is on the disk. */
+  /** Forgets the past: all of it is on the disk. */
   begin(batches: number, oracle: Oracle): void {
     this.#moments = []
     this.#hasLost = false
@@ -49,11 +49,11 @@ export class Moments {
     this.#moments.at(-1)?.operations.push(...operations)
   }
 
-  /** Takes the oracle back to a number of written batches: operations of that moment may have had their effect. */
+  /** Takes the oracle back to a number of written batches. Operations of that moment may have taken effect. */
   goBack(oracle: Oracle, batches: number): void {
     const then = this.#moments.findLast((moment) => moment.batches <= batches)
     this.#hasLost = true
-    // A lost state never was: a loss before the next opening must not go back to it.
+    // A lost state never existed: a loss before the next opening must not go back to it.
     this.#moments = this.#moments.filter((moment) => moment.batches <= batches)
     if (then === undefined) throw new Error('What was on the disk before the first moment is lost')
     for (const table of oracle.tables) {

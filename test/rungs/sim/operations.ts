@@ -16,22 +16,22 @@ import type { SimWorld } from './world.js'
 /** The place of an operation: one of the stores of a history. */
 export type OperationPlace = Pick<SimWorld, 'team' | 'store'>
 
-/** Says whether a failure comes from the disk. */
+/** Tells whether a failure comes from the disk. */
 export type DiskJudge = Pick<SimWorld, 'isOfDisk'>
 
 export type SimOperation = Readonly<{
   text: string
-  /** The table whose states it decides; null: none. */
+  /** The table whose states it changes; null: none. */
   table: ModelTable | null
   run(place: OperationPlace): Promise<unknown>
   apply(state: TableState, outcome: Outcome): readonly TableState[]
   /** Applies the outcome of the operation to stashes and files. */
   settle?(outcome: Outcome): void
-  /** It reads objects, which two garbage collections without grace may delete meanwhile. */
+  /** Whether it reads objects, which two garbage collections without grace may delete meanwhile. */
   readsObjects?: boolean
   /** A chunk that it puts; `rows` null: the whole stash is deleted. */
   stashed?: Readonly<{ stash: ModelStash; serial: string | null; rows: readonly ModelRow[] | null }>
-  /** It deletes everything: each table and stash, as the operations say that this makes, at a moment of its own. */
+  /** It deletes everything: the parts delete each table and stash, each at its own moment. */
   parts?(): readonly SimOperation[]
 }>
 
@@ -56,7 +56,7 @@ export function inputOf(rows: readonly ModelRow[], form: RowsForm) {
   return form === 'json' ? { json: JSON.stringify(objects) } : objects
 }
 
-/** The rows of an operation: its own, or whatever the stash may hold. */
+/** The rows of an operation: given ones, or whatever the stash may contain. */
 export type RowsOf =
   | Readonly<{ rows: readonly ModelRow[]; form: RowsForm }>
   | Readonly<{ stash: ModelStash }>
@@ -75,13 +75,13 @@ function textOf(of: RowsOf): string {
 
 type Change = (rows: readonly ModelRow[]) => NonNullable<TableState>
 
-/** Whether rows name the column `f` for certain: they cannot be put into a table that does not have it. */
+/** Whether rows certainly name the column `f`: a table without it refuses them. */
 function mustFail(of: RowsOf, rows: readonly ModelRow[]): boolean {
   const isNamed = 'form' in of && of.form === 'csv' && rows.length > 0
   return isNamed || rows.some(({ f }) => f !== null)
 }
 
-/** Whether some of the rows may name the column `f`; an empty field of CSV does, too. */
+/** Whether some of the rows may name the column `f`. An empty CSV field does, too. */
 export function mayNameFiles(of: RowsOf): boolean {
   if ('stash' in of) return contentsOf(of).some((rows) => rows.length > 0)
   return of.form === 'csv' || of.rows.some(({ f }) => f !== null)
@@ -91,7 +91,7 @@ function breaksKey({ key, rows }: NonNullable<TableState>): boolean {
   return !isUnique(key, rows)
 }
 
-/** The states that a change of rows leaves, one for each content that its rows may have had. */
+/** The states after a change of rows, one for each possible content of its rows. */
 function changed(
   of: RowsOf,
   outcome: Outcome,
@@ -115,8 +115,8 @@ function changed(
 }
 
 /**
- * The state after a failure without effect, which must fit the state, unless it is the disk's. Without a table it fits
- * that there is none.
+ * The state after a failure without effect, which must fit the state, unless it comes from the disk. Without a table,
+ * the failure must say so.
  */
 export function refused(
   world: DiskJudge,
@@ -133,7 +133,7 @@ function isEmptyStash(of: RowsOf): boolean {
   return of.stash.isDoubted || rowsOfStash(of.stash).some((rows) => rows.length === 0)
 }
 
-/** @param world - Judges its failures. It runs as a job, if `jobs` are given, which has no key. */
+/** @param world - Judges its failures. With `jobs` it runs as a job, which has no key. */
 export function createTable(
   world: DiskJudge,
   oracle: Oracle,
@@ -183,7 +183,7 @@ const NO_ADDS: ReadonlyMap<string, number> = new Map()
 
 export type ChangeKind = 'add' | 'overwrite'
 
-/** @param jobs - Runs an overwrite as a job; null: it runs by itself. */
+/** @param jobs - Runs an overwrite as a job; null: directly. */
 export function changeTable(
   world: DiskJudge,
   kind: ChangeKind,
@@ -238,7 +238,7 @@ export function changeTable(
   }
 }
 
-/** The same add with the same key once more: it has its effect once, and answers as the first time. */
+/** Repeats an add with the same key: it takes effect once, and returns the first result. */
 export function repeatAdd(
   world: DiskJudge,
   table: ModelTable,
@@ -255,7 +255,7 @@ export function repeatAdd(
       if (state === null || outcome.kind !== 'done' || before === undefined)
         return first.apply(state, outcome)
       const { version, rowIds } = outcome.value as Value
-      // Its rows may be gone again, and may have changed since.
+      // Its rows may have been deleted or changed since.
       const there = state.rows.find(({ n }) => n === rows[0]?.n)
       const isSame = (there?.id ?? null) === null || there?.id === rowIds?.at(0)
       return isSame && version === before ? [state] : []
@@ -326,7 +326,7 @@ export function deleteRow(world: DiskJudge, table: ModelTable, row: ModelRow): S
   }
 }
 
-/** Reads a page beside others: it shows one state, and never a mix of two. */
+/** Reads a page, concurrently with others: it shows one state, never a mix of two. */
 export function readBeside(world: DiskJudge, table: ModelTable): SimOperation {
   return {
     text: `read ${table.name}`,
@@ -343,7 +343,7 @@ export function readBeside(world: DiskJudge, table: ModelTable): SimOperation {
   }
 }
 
-/** Compactions, recompressions and garbage collections, which changes nothing that can be read. */
+/** Compactions, recompressions and garbage collections, which change nothing that can be read. */
 export function maintainBeside(): SimOperation {
   return {
     text: 'garbageCollection',
@@ -389,7 +389,7 @@ export function putFile(world: DiskJudge, oracle: Oracle, isUpload: boolean): Si
     apply: (state) => [state],
     settle: (outcome) => {
       if (outcome.kind === 'failed' && !world.isOfDisk(outcome.failure)) {
-        // Nothing is left of an upload, or of that of a location.
+        // Nothing is left of an upload, or of the upload of a location.
         if (oracle.isWiping && outcome.failure.code.startsWith('UPLOAD_')) return
         throw new Mismatch(`A file was refused: ${show(outcome.failure)}`)
       }
@@ -410,7 +410,7 @@ async function upload(
   return receiveAndComplete(store, team, ticket, content)
 }
 
-/** The rest of an upload, whose content is plain text. */
+/** The rest of an upload, with plain text as content. */
 export async function receiveAndComplete(
   store: OperationPlace['store'],
   team: Team,
@@ -432,7 +432,7 @@ async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 
 export type StoredCells = Readonly<Record<string, unknown>>
 
-/** The rows of a state with the IDs that they have; null: the stored rows are others. */
+/** The rows of a state with their IDs; null: the stored rows differ. */
 export function matchRows(
   rows: readonly ModelRow[],
   stored: readonly StoredCells[],

@@ -1,5 +1,5 @@
-// The possible content: the states of each table that are possible after all that was answered, the rows
-// that each chunk of a stash may hold, and the files that were acknowledged.
+// The possible content: the states of each table that are possible after all answers, the rows that each chunk of a
+// stash may contain, and the acknowledged files.
 //
 // An answer narrows the states, an operation without one widens them, and a read decides.
 import type { StoreError } from '../../../src/index.js'
@@ -9,58 +9,58 @@ import { Mismatch } from '../model/operation.js'
 export type ModelRow = Readonly<{
   /** No other row has this number. */
   n: number
-  /** No other cell was given this text when it was made. */
+  /** No other cell had this text when it was created. */
   v: string
   /** The ID of a file, or any text. */
   f: string | null
   /** null: nobody was told yet. */
   id: string | null
-  /** The table version in which it changed last. */
+  /** The table version in which it last changed. */
   version: number
 }>
 
-/** null: there is no such table. */
+/** null: the table does not exist. */
 export type TableState = Readonly<{
   version: number
   rows: readonly ModelRow[]
   name: string
   /** Whether the table has the column `f`. */
   hasFiles: boolean
-  /** The versions that adds have made, by their idempotency keys. */
+  /** The versions that adds created, by their idempotency keys. */
   adds: ReadonlyMap<string, number>
-  /** The column that is the key; null: none is. */
+  /** The key column; null: none. */
   key: KeyColumn | null
 }> | null
 
 export type KeyColumn = 'n' | 'v' | 'f'
 
-/** Whether no two rows have the same key. A row with an empty cell in it has none. */
+/** Whether all keys differ. A row with an empty key cell has no key. */
 export function isUnique(key: KeyColumn | null, rows: readonly ModelRow[]): boolean {
   const values = rows.flatMap((row) => (key === null ? [] : (row[key] ?? [])))
   return new Set(values).size === values.length
 }
 
 export type ModelTable = {
-  /** The one it was created with. */
+  /** The name with which it was created. */
   readonly name: string
   /** null: nobody was told yet. */
   id: string | null
-  /** Its rows as they were read last, when, and under which version base; null: they are not known. */
+  /** Its rows at the last read, with the time and the version base; null: unknown. */
   seen: (SeenRows & Readonly<{ at: number; base: number }>) | null
-  /** Its possible states: at first, one without anything pending. */
+  /** Its possible states: at first, one with nothing pending. */
   possible: readonly Possible[]
 }
 
-/** The rows of a chunk; null: it is not there. */
+/** The rows of a chunk; null: it does not exist. */
 export type ChunkState = readonly ModelRow[] | null
 
 export type ModelStash = {
   readonly id: string
   readonly chunks: Map<string, readonly ChunkState[]>
   lastPutAt: number
-  /** It may have been begun before a loss, or have expired: then it counts as missing until it was deleted. */
+  /** It may have begun before a loss, or have expired: then it counts as missing until it is deleted. */
   isDoubted: boolean
-  /** A chunk was refused, so it does. */
+  /** A refused chunk has shown that it does. */
   isGone: boolean
 }
 
@@ -68,7 +68,7 @@ export type ModelFile = {
   readonly id: string
   readonly content: string
   readonly completedAt: number
-  /** Everything was deleted beside it, or perhaps. */
+  /** Everything was deleted concurrently, or may have been. */
   readonly mayBeGone?: boolean
 }
 
@@ -76,16 +76,16 @@ export type Outcome =
   | Readonly<{ kind: 'done'; value: unknown }>
   /** It had no effect. */
   | Readonly<{ kind: 'failed'; failure: StoreError }>
-  /** It may have had its effect. */
+  /** It may have taken effect. */
   | Readonly<{ kind: 'unknown' }>
 
 export class Oracle {
   readonly tables: ModelTable[] = []
   readonly stashes = new Map<string, ModelStash>()
   readonly files = new Map<string, ModelFile>()
-  /** The growth of versions beside the changes of their tables. */
+  /** Growth of versions, in addition to the changes of their tables. */
   base = 0
-  /** Whether everything is deleted beside the operations that run. */
+  /** Whether everything is deleted while the operations run. */
   isWiping = false
   readonly #made = new Set<string>()
   readonly #contents = new Map<string, string>()
@@ -111,13 +111,13 @@ export class Oracle {
     return this.shareText(n, `v${this.nextNumber()}`)
   }
 
-  /** A row is to have a text that another row has. */
+  /** Gives a row a text that another row has. */
   shareText(n: number, text: string): string {
     this.#texts.set(n, (this.#texts.get(n) ?? new Set()).add(text))
     return text
   }
 
-  /** A text that a row had, or was to have, and has no more; null: it never had another. */
+  /** A text that a row once had, or was to have; null: it never had another. */
   pastText({ n, v }: ModelRow): string | null {
     return [...(this.#texts.get(n) ?? [])].find((text) => text !== v) ?? null
   }
@@ -138,12 +138,12 @@ export class Oracle {
     return stash
   }
 
-  /** Tables that somebody knows the ID of. */
+  /** Tables whose ID somebody knows. */
   knownTables(): ModelTable[] {
     return this.tables.filter((table) => table.id !== null && likelyState(table) !== null)
   }
 
-  /** Files that some row names in whatever state its table is. */
+  /** Files that some row names in a possible state of its table. */
   heldFiles(): ReadonlySet<string> {
     const held = new Set<string>()
     for (const { possible } of this.tables) {
@@ -153,7 +153,7 @@ export class Oracle {
     return held
   }
 
-  /** A version names one content, for ever. */
+  /** A version denotes one content, for ever. */
   note(table: ModelTable, version: number, content: string): void {
     this.#highest.set(table.name, Math.max(this.highest(table), version))
     const key = `${table.name} ${version}`
@@ -168,7 +168,7 @@ export class Oracle {
     return this.#highest.get(name) ?? 0
   }
 
-  /** An ID names one row, for ever. */
+  /** An ID denotes one row, for ever. */
   noteRow({ id, n }: ModelRow): void {
     if (id === null) return
     const before = this.#rowOfId.get(id) ?? n
@@ -176,7 +176,7 @@ export class Oracle {
     if (before !== n) throw new Mismatch(`The ID ${id} named row ${before} and names row ${n}`)
   }
 
-  /** A table or a file was made: nothing had its ID before. */
+  /** A table or a file was created: its ID is new. */
   noteMade(id: string): void {
     if (this.#made.has(id)) throw new Mismatch(`The ID ${id} comes again`)
     this.#made.add(id)
@@ -187,7 +187,7 @@ export class Oracle {
     for (const file of this.files.values()) this.files.set(file.id, { ...file, mayBeGone: true })
   }
 
-  /** All versions of tables and rows have grown by so much, and stashes from before are not used any more. */
+  /** All versions of tables and rows have grown by this much, and earlier stashes are no longer used. */
   raiseVersions(by: number): void {
     this.base += by
     const raised = ({ state, pending }: Possible): Possible => {
@@ -204,7 +204,7 @@ export class Oracle {
   }
 }
 
-/** One of the states, if it may be there at all. */
+/** One of the states, preferably with a table. */
 export function likelyState({ possible }: ModelTable): TableState {
   return possible.find(({ state }) => state !== null)?.state ?? null
 }
@@ -219,7 +219,7 @@ export function mayHoldChunks({ chunks }: ModelStash): boolean {
   return [...chunks.values()].flat().some((rows) => rows !== null)
 }
 
-/** All that a stash may hold, in the order of its serials. */
+/** The possible rows of a stash, in the order of its serials. */
 export function rowsOfStash({ chunks }: ModelStash): (readonly ModelRow[])[] {
   let combinations: (readonly ModelRow[])[] = [[]]
   const sorted = [...chunks].sort(([left], [right]) => Number(left) - Number(right))
@@ -238,7 +238,7 @@ export function withState(
   return [...new Set([...states, ...more])]
 }
 
-/** One operation as a table meets it: the states that it leaves, none if its outcome cannot be. */
+/** An operation's effect on a table: the states after it, none if its outcome is impossible. */
 export type Applied = Readonly<{
   text: string
   outcome: Outcome
@@ -246,12 +246,12 @@ export type Applied = Readonly<{
   apply(state: TableState, outcome: Outcome): readonly TableState[]
 }>
 
-/** A possible state of a table, and the operations without an answer that may still have their effect. */
+/** A possible state of a table, and the operations without an answer that may still take effect. */
 export type Possible = Readonly<{ state: TableState; pending: readonly Applied[] }>
 
 const POSSIBLE_MAX = 500
 
-/** The states that are possible after operations that ran at once, in some order, with or without pending ones. */
+/** The states that are possible after concurrent operations, in some order, with or without pending ones. */
 export function applyInSomeOrder(
   before: readonly Possible[],
   operations: readonly Applied[],

@@ -1,4 +1,4 @@
-// The writers of a race beside background work. Each changes the rows of its own group, in one commit.
+// The writers of a race with background work. Each changes the rows of its own group, in one commit.
 import {
   isStoreError,
   type RowWithId,
@@ -9,18 +9,18 @@ import {
 } from '../../../src/index.js'
 import { expectEqual } from '../model/operation.js'
 
-/** One of a few steps of a transaction. */
+/** A possible step of a transaction. */
 export type Step = 'add' | 'take' | 'update' | 'delete' | 'read' | 'scan'
 
 export type Row = Readonly<{ k: number; g: number; v: string }>
 
-/** What there is before the race. */
+/** The content before the race. */
 export type Past = Readonly<{
   tableId: string
   hasKey: boolean
   /** Rows with their IDs, in the order of the table. */
   rows: readonly (Row & Readonly<{ $rowID: string }>)[]
-  /** The versions that were made. */
+  /** The versions that were created. */
   versions: readonly number[]
 }>
 
@@ -36,14 +36,14 @@ export type Writer =
 
 export type WriterPlace = Readonly<{ store: Store; team: Team; table: Table; past: Past }>
 
-/** The rows of a group before the race and after it. */
+/** The rows of a group before and after the race. */
 export type Group = {
   readonly before: readonly Row[]
   after: readonly Row[]
   readonly ids: readonly string[]
 }
 
-/** Failures of writers that met too many others; nothing was changed. */
+/** Failures of writers with too many conflicts. They changed nothing. */
 const BUSY: ReadonlySet<string> = new Set(['TRANSACTION_CONFLICT', 'STORAGE_UNAVAILABLE'])
 
 /** @param g - The group of the writer. */
@@ -75,7 +75,7 @@ export function bindWriter(
   }
 }
 
-/** @returns the rows of the group afterwards. */
+/** @returns the rows of the group afterwards */
 async function write(
   what: Writer,
   place: WriterPlace,
@@ -114,7 +114,7 @@ async function write(
       await table.alter({ key: ['k'] })
       return before
     case 'overwrite':
-      await table.overwrite({ rows: past.rows }) // The same rows, in another place.
+      await table.overwrite({ rows: past.rows }) // the same rows, in other places
       return before
     case 'job':
       await team.startJob({ create: { name: `job ${g}`, rows: team.stash('s') } })
@@ -122,7 +122,7 @@ async function write(
   }
 }
 
-/** What each call of the function reads is checked, also of one that is repeated. */
+/** The reads of each call of the function are checked, including repeated calls. */
 function transact(
   { team, past }: WriterPlace,
   { before, ids }: Group,
@@ -146,7 +146,7 @@ type InTransaction = Readonly<{
   at: number
 }>
 
-/** @returns the rows of the group after the step. */
+/** @returns the rows of the group after the step */
 async function runStep(
   table: TransactionTable,
   past: Past,
@@ -162,7 +162,7 @@ async function runStep(
       return [...own, ...rows]
     }
     case 'take': {
-      const taken = { k: g - 1, g, v: 'taken' } // A key that an update has freed.
+      const taken = { k: g - 1, g, v: 'taken' } // a key that an update has freed
       if (own.some(({ k }) => k === taken.k)) return own
       await table.addRows([taken])
       return [...own, taken]

@@ -1,6 +1,6 @@
-// Goal: of operations that run at once, on one store or on two that share their ports, each seems to happen
-// at one moment: some order of them explains all answers and what is there afterwards (linearizability, by
-// the search of Wing and Gong).
+// Goal: each of several concurrent operations, on one store or on two that share their ports, seems to happen at one
+// moment: some order of them explains all answers and the final content (linearizability, by the search of Wing and
+// Gong).
 // Method: fast-check's scheduler decides which step on the ports comes next.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -32,7 +32,7 @@ const ANY: readonly What[] = [
   'read',
 ]
 
-/** Reads that look for rows, count them or follow the log, beside changes of them. */
+/** Reads that find rows, count them or follow the log, concurrent with changes of them. */
 const OF_READS: readonly What[] = [
   ...(['search', 'search', 'groups', 'groups', 'log', 'log'] as const),
   ...(['add', 'overwrite', 'update', 'update', 'delete', 'add stash'] as const),
@@ -54,13 +54,13 @@ const OF_STASHES: readonly What[] = [
   'read',
 ]
 
-/** Those that meet in a key, and some others. */
+/** Operations that conflict in a key, and some others. */
 const OF_KEYS: readonly What[] = [
   ...(['add twin', 'add twin', 'take text', 'take text', 'get by key', 'get by key'] as const),
   ...(['give key', 'give key', 'take key', 'add stash', 'overwrite', 'delete', 'read'] as const),
 ]
 
-/** A text that comes to a key of numbers, and changes of the key beside it. */
+/** A text sent for a key of numbers, and concurrent changes of the key. */
 const OF_NUMBERS: readonly What[] = [
   ...(['retype', 'retype', 'retype', 'give key', 'take key', 'add', 'delete', 'read'] as const),
 ]
@@ -114,7 +114,7 @@ const racePairs = new Pairs([...MIXED_WHATS, 'retype'])
 
 async function race(numRuns: number, seed: number, checks: boolean, kinds: readonly Kind[]) {
   const races = fc.oneof(...kinds.map((kind) => anyRace(checks, kind)))
-  // What is drawn last changes none of the others.
+  // What is drawn last does not affect the others.
   const property = fc.asyncProperty(races, fc.scheduler(), anyPast, (one, scheduler, past) =>
     runRace(one, scheduler, past, racePairs.run()),
   )
@@ -231,7 +231,7 @@ test('two tables, as of commits without their checks, are found within 20 races'
   expect(String(done.errorInstance)).toMatch(/Told|is damaged/)
 })
 
-/** Operations on a table, and on a stash, that are deleted meanwhile. */
+/** Operations on a table and on a stash that are deleted meanwhile. */
 const OF_DELETED: readonly What[] = ['add', 'add stash', 'overwrite', 'update', 'delete', 'read']
 
 const anyThing: fc.Arbitrary<NewThing> = fc.record({

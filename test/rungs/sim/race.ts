@@ -1,5 +1,5 @@
-// Operations at once on two stores that share their ports, in the order that a scheduler gives their steps;
-// then one order of whole operations must explain every answer and what is there afterwards.
+// Concurrent operations on two stores that share their ports, in the order that a scheduler gives their steps. Then one
+// order of whole operations must explain every answer and the final content.
 import type { Scheduler } from 'fast-check'
 import { toHex } from '../../../src/base/bytes.js'
 import { indexOfKey, KEY_ENTRIES_RANGE, KEY_INDEXES_RANGE } from '../../../src/format/key-index.js'
@@ -60,21 +60,23 @@ export type RaceSpec = Readonly<{
 export type Race = Readonly<{
   specs: readonly RaceSpec[]
   options: Pick<StoreOptions, 'inlineRowsMax' | 'cacheBytesMax'>
-  /** The key that the table is made with. */
+  /** The key with which the table is created. */
   key: KeyColumn | null
-  /** Whether a recompression runs, and the operations begin when it has the first segment to swap. */
+  /** Whether a recompression runs. The operations begin when it is about to swap the first segment. */
   settles: boolean
-  /** false: with commits whose checks are lost, as a proof that the race finds that. */
+  /** false: commits lose their checks, to prove that the race detects it. */
   checks: boolean
 }>
 
-/** More that meets a key, in races on a table with one. */
+/** More conflicts in a key, in races on a table with one. */
 export type KeyPast = Readonly<{
-  /** Before the race, the row that had the text of the twins was deleted, or has another; or a key is on empty cells. */
+  /**
+   * Before the race, the row that had the text of the twins was deleted, or has another; or a key is on empty cells.
+   */
   before: 'nothing' | 'deleted' | 'changed' | 'empty'
-  /** Twins come in pairs. */
+  /** Whether twins come in pairs. */
   doubles: boolean
-  /** Twins come in transactions. */
+  /** Whether twins come in transactions. */
   transacts: boolean
 }>
 
@@ -90,7 +92,7 @@ export const NO_DISK = { isOfDisk: () => false }
 /** The text that several operations of a race give to rows. */
 const TWIN = 'twin'
 
-/** @throws {Mismatch} if no order of the operations explains what they answered. */
+/** @throws {Mismatch} if no order of the operations explains their answers */
 export async function runRace(
   race: Race,
   scheduler: Scheduler,
@@ -165,7 +167,7 @@ async function makeTable(
 type Puts = { next: () => void }
 
 /**
- * A recompression, which runs freely up to its first segment that is to be swapped.
+ * A recompression, which runs freely until it is about to swap its first segment.
  * @param begin - From here on its steps wait for their turns.
  */
 async function beginSettle(
@@ -195,7 +197,7 @@ async function checkSwapped({ store }: OperationPlace, clock: TestClock): Promis
   if (findings.length > 0) throw new Mismatch(`It is not clean: ${show(findings)}`)
 }
 
-/** A garbage collection leaves the index of the key that the table has, and no other. */
+/** A garbage collection leaves the index of the table's key, and no other. */
 async function checkIndexes({ store, team }: OperationPlace, kv: KvStore, table: ModelTable) {
   await store.maintain()
   await checkTable(table, [{ store, team }])
@@ -227,7 +229,7 @@ const SOURCES: UrlFetcher = {
 
 export type Places = Readonly<{
   places: readonly OperationPlace[]
-  /** Without turns, as `objects`. */
+  /** Without turns, like `objects`. */
   kv: KvStore
   objects: ObjectStore
 }>

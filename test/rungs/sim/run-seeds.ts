@@ -1,4 +1,4 @@
-// Runs histories by their seeds, up to the first that breaks a rule.
+// Runs histories by their seeds, up to the first violation.
 import { HangWatch } from '../../support/hang-watch.js'
 import type { RecordedSeed } from '../../support/ladder.js'
 import { Mismatch } from '../model/operation.js'
@@ -15,12 +15,12 @@ export type SeedsDone = Readonly<{
 
 type RunSeed = (seed: number, trace: string[]) => Promise<unknown>
 
-/** One that takes longer hangs. Most take milliseconds, cases of T5 some seconds; the machine may do other work. */
+/** A run that takes longer hangs. Most take milliseconds, cases of T5 some seconds; the machine may be busy. */
 const HANG_SECONDS = 90
 
 /**
- * Seeds `first`, `first + 1`, and so on: each failing one can be run alone, as ROWSTASH_SEED.
- * @param recorded - Seeds that are run before them.
+ * Runs seeds `first`, `first + 1`, and so on. A failing one can be run alone, as ROWSTASH_SEED.
+ * @param recorded - Seeds that run before them.
  */
 export async function runSeeds(
   first: number,
@@ -43,7 +43,7 @@ export async function runSeeds(
       const seed = before[runs] ?? first + runs - before.length
       runs++
       failure = await failureOfSeed(seed, run, watch)
-      // Rejections that nobody handles are told between two turns of the event loop.
+      // Node reports unhandled rejections between two turns of the event loop.
       if (runs % 100 === 0 || failure !== null) await new Promise((done) => setImmediate(done))
       if (stray.length > 0) failure ??= `Nobody handled ${String(stray[0])}, near seed ${seed}`
       if (failure !== null) failing = { seed, runs: 1 }
@@ -74,7 +74,7 @@ async function failureOfSeed(seed: number, run: RunSeed, watch: HangWatch): Prom
   }
 }
 
-/** @throws an error that names the seed, if there was a violation. */
+/** @throws an error that names the seed, if there was a violation */
 export function expectNoViolation({ failure }: SeedsDone): void {
   if (failure !== null) throw new Error(failure)
 }

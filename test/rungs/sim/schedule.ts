@@ -1,4 +1,4 @@
-// One history: from its seed come the options of the store, what is done, what fails, and when.
+// One history: its seed determines the options of the store, the operations, the faults, and their times.
 
 import type { StoreOptions } from '../../../src/index.js'
 import { isStoreError } from '../../../src/index.js'
@@ -59,10 +59,10 @@ const DAY_MS = 24 * HOUR_MS
 
 const HISTORY_MS = 30 * DAY_MS
 
-/** How long it is remembered that a stash has expired. */
+/** How long the expiry of a stash is remembered. */
 const EXPIRED_KEPT_MS = 30 * DAY_MS
 
-/** The kind of faults that a history meets. */
+/** The kind of faults of a history. */
 type Profile = 'clean' | 'slow' | 'crash' | 'io' | 'misread' | 'damage'
 
 const PROFILES: readonly Profile[] = [
@@ -74,7 +74,7 @@ const PROFILES: readonly Profile[] = [
   ...Array<Profile>(3).fill('damage'),
 ]
 
-/** All but one: the order of the others is part of what a seed means. */
+/** All but one. The order of the others is part of the meaning of a seed. */
 const SCHEDULED_DAMAGES = DAMAGES.filter((kind) => kind !== 'dropRecord')
 
 /** Keys of tables. */
@@ -87,13 +87,13 @@ const SERIALS = 3
 const TABLES_MAX = 3
 const RECOVERY_TRIES_MAX = 5
 
-/** @throws {Mismatch} when the store breaks a rule. @returns how many steps its ports took. */
+/** @throws {Mismatch} when the store breaks a rule. @returns the number of steps of its ports */
 export async function runSchedule(seed: number, trace: string[] = []): Promise<number> {
   const schedule = new Schedule(seed, trace)
   try {
     await schedule.run()
   } finally {
-    schedule.world.disk.crash('process') // Its background work ends.
+    schedule.world.disk.crash('process') // This ends its background work.
   }
   return schedule.world.disk.steps
 }
@@ -105,47 +105,47 @@ class Schedule {
   readonly #profile: Profile
   readonly #trace: string[]
   readonly #moments = new Moments()
-  /** Batches that must be on the disk: those before the last interval, or the last close. */
+  /** Number of batches that must be on the disk: those before the last interval, or the last close. */
   #promised = 0
-  /** Power cuts took commits back although later ones are there. */
+  /** Whether power cuts undid commits although later ones remain. */
   #hasHole = false
-  /** Versions have grown, and no rows were added since. */
+  /** Whether versions have grown, and no rows were added since. */
   #hasGrown = false
-  /** Adds without an answer, which may be sent again. */
+  /** Adds without an answer, which may be repeated. */
   #unanswered: (() => SimOperation)[] = []
   /** Chunks without an answer, which may be there after the next open. */
   #pendingChunks: NonNullable<SimOperation['stashed']>[] = []
   #isPoisoned = false
   #isOpen = false
   #reopenings = 0
-  /** The store refuses to open, as it should on a damaged disk. */
+  /** Whether the store refuses to open, as it should on a damaged disk. */
   #isRefused = false
   /** Runs operations as jobs; null: the history has none. */
   readonly #jobs: SimJobs | null
-  /** Chooses keys of tables and operations that meet them; null: the history has none. */
+  /** Chooses keys of tables and operations that use them; null: the history has none. */
   readonly #keys: Seeded | null
-  /** Chooses more of what meets a key: empty cells, texts of before, twins in one input; null: nothing of it. */
+  /** Chooses rarer cases of keys: empty cells, former texts, twins in one input; null: none. */
   readonly #rare: Seeded | null
-  /** Numbers of rows of adds with an idempotency key, which are known by them. */
+  /** Row numbers of adds with an idempotency key, by which these adds are recognised. */
   readonly #repeated = new Set<number>()
   /** Chooses operations on the life of tables and on many rows; null: the history has none. */
   readonly #life: Seeded | null
-  /** Chooses merges that bring no row; null: the history has none that it chooses. */
+  /** Chooses merges without rows; null: the history chooses none. */
   readonly #bare: Seeded | null
-  /** Chooses when everything is deleted; null: it never is. */
+  /** Chooses when everything is deleted; null: never. */
   readonly #wipes: Seeded | null
   /** null: the history has none. */
   #beside: TeamBeside | null = null
-  /** A deletion of everything has failed, or perhaps, and was not done again. */
+  /** Whether a deletion of everything has failed, or may have, and was not repeated. */
   #isHalfWiped = false
 
   constructor(seed: number, trace: string[]) {
     this.#random = seeded(seed)
-    for (let i = 0; i < 4; i++) this.#random.below(2) // Near seeds begin alike.
+    for (let i = 0; i < 4; i++) this.#random.below(2) // Similar seeds begin alike.
     this.#profile = this.#random.pick(PROFILES)
     this.#trace = trace
     const any = anyOptions(this.#random)
-    // Lost commits are noticed among those whose records are kept.
+    // Lost commits are noticed only while their records are kept.
     const kept = { ...any.kv, commitRecordsMin: 65_536 }
     const strict = this.#profile === 'damage' ? { ...any, kv: kept } : any
     const durability = this.#profile === 'damage' ? 'commit' : anyDurability(seed)
@@ -181,7 +181,7 @@ class Schedule {
     if (!this.#isRefused) await this.#end()
   }
 
-  /** Once the disk works again, so does the store, without anybody's help. */
+  /** Once the disk works again, so does the store, by itself. */
   async #checkWrites(): Promise<void> {
     const { world } = this
     if (!world.options.reopens || world.disk.isDown || world.excuses.damaged) return
@@ -195,12 +195,12 @@ class Schedule {
     throw new Mismatch('The disk works again, and the store takes no writes')
   }
 
-  /** A store that opens its database again by itself needs nobody else for it. */
+  /** A store that reopens its database by itself needs no help. */
   #wantsReopen(): boolean {
     return this.world.options.reopens ? this.#random.once(6) : !this.#random.once(3)
   }
 
-  /** Operations without an answer are decided when the database was opened again. */
+  /** The outcome of operations without an answer is decided once the database was reopened. */
   #noteReopening(): void {
     const reopenings = reopeningsOf(this.world.kv)
     if (reopenings === this.#reopenings) return
@@ -228,21 +228,21 @@ class Schedule {
     if (this.#random.once(4)) world.disarm()
   }
 
-  /** The time passes after which everything that was answered is on the disk. */
+  /** Lets the time pass after which everything acknowledged is on the disk. */
   async #passInterval(): Promise<void> {
     const { world } = this
     if (world.disk.isDown) return
     const { batches } = world.disk
     this.#trace.push(`pass the interval: ${batches} batches`)
     passInterval(FLUSH_MS)
-    // It is answered after what was to be flushed.
+    // Its answer comes after the pending data was flushed.
     const outcome = await world.outcomeOf(() => world.kv.partition('').commit({}))
     this.#trace.push(`  ${showOutcome(outcome)}`)
     if (outcome.kind === 'unknown') this.#isPoisoned = true
     if (outcome.kind === 'done') this.#promised = batches
   }
 
-  /** Each step of the disk may take as long as many others, so that operations meet in many orders. */
+  /** Each step of the disk may take as long as many others, so that operations interleave in many ways. */
   #slowDown(): void {
     const { below, once, pick } = seeded(this.#random.below(2 ** 30))
     this.world.arm(({ operation }) => {
@@ -276,7 +276,8 @@ class Schedule {
   async #maintain(): Promise<void> {
     const { kv, store } = this.world.options
     await this.#maintainOnce()
-    // The second deletes what the first has marked, while the commits that let it go may not be on the disk.
+    // The second garbage collection deletes what the first has marked, although the commits that released it may not be
+    // on the disk.
     if (kv.durability === 'interval' && store.orphanGraceMs === 0 && !this.world.disk.isDown)
       await this.#maintainOnce()
     if (!this.world.disk.isDown && this.#random.once(2)) await readAll(this.world, this.#oracle)
@@ -290,7 +291,7 @@ class Schedule {
     if (outcome.kind === 'unknown') this.#isPoisoned = true
   }
 
-  /** Collects garbage while others work: twice, so that the second finds what the first has marked. */
+  /** Collects garbage while others work: twice, so that the second deletes what the first has marked. */
   async #maintainBeside(operations: readonly SimOperation[]): Promise<void> {
     const { store, options } = this.world
     const isSafe = options.store.orphanGraceMs !== 0 || !readObjects(operations)
@@ -303,21 +304,18 @@ class Schedule {
     }
   }
 
-  /**
-   * Files past their time that no row names may be gone from this garbage collection on: no row names them from here
-   * on.
-   */
+  /** Expired files that no row names may be gone from this garbage collection on: no row names them from here on. */
   #doubtFiles(): void {
     const { clock, options } = this.world
     const held = this.#oracle.heldFiles()
     for (const { id, completedAt } of [...this.#oracle.files.values()]) {
-      // Whether a row names such a file in time, only the order of commits says.
+      // Only the order of commits decides whether a row names such a file in time.
       const isOld = clock.now() - completedAt > (options.store.fileRetentionMs ?? 0)
       if (isOld && !held.has(id)) this.#oracle.files.delete(id)
     }
   }
 
-  /** Stashes that are past their time may have expired, as a whole; later that may be forgotten. */
+  /** Expired stashes may have ended, as a whole. Later that may be forgotten. */
   #doubtStashes(): void {
     for (const stash of this.#oracle.stashes.values()) {
       const { chunks } = stash
@@ -348,7 +346,8 @@ class Schedule {
       const again = this.#unanswered.pop()
       operations.push(again === undefined ? this.#anyOperation() : again())
     }
-    // It collects garbage several times, and without grace a second garbage collection deletes what others read.
+    // It collects garbage several times, and without grace a second garbage collection deletes objects that others
+    // read.
     const isSafe = world.options.store.orphanGraceMs !== 0 || !readObjects(operations)
     if (this.#oracle.isWiping && isSafe) operations.push(deleteAll(world, this.#oracle))
     this.#widenStashes(operations)
@@ -364,7 +363,7 @@ class Schedule {
     this.#settle(operations, outcomes)
   }
 
-  /** Deletes everything, and looks whether that is so, unless something from before may show only now. */
+  /** Deletes everything, and checks it, unless an earlier operation may take effect only now. */
   async #wipeAlone(): Promise<void> {
     const { world } = this
     const isDecided =
@@ -377,7 +376,7 @@ class Schedule {
     await this.#beside?.check()
   }
 
-  /** After an opening: what a failure of a deletion has left is whole, and doing it again ends it. */
+  /** After an opening: the remains of a failed deletion are complete things, and repeating it finishes it. */
   async #wipeAgain(): Promise<void> {
     this.#isHalfWiped = false
     await checkUndamaged(this.world)
@@ -386,7 +385,7 @@ class Schedule {
     await checkUndamaged(this.world)
   }
 
-  /** In the weakest durability a power cut may lose it. */
+  /** With the weakest durability a power cut may lose it. */
   async #makeBeside(): Promise<void> {
     const { durability } = this.world.options.kv
     if (durability === 'none') return
@@ -406,7 +405,7 @@ class Schedule {
     return outcome
   }
 
-  /** What each operation means for each table and stash. */
+  /** Applies each operation to each table and stash. */
   #settle(given: readonly SimOperation[], outcomesOfGiven: readonly Outcome[]): void {
     const whole = given.flatMap((operation, i) => {
       const outcome = outcomesOfGiven[i]
@@ -448,7 +447,7 @@ class Schedule {
     this.#settleStashes(operations, outcomes)
   }
 
-  /** A stash that is used beside a put may have the chunk or not. The chunks are settled afterwards. */
+  /** A stash used during a put may have the chunk or not. The chunks are settled afterwards. */
   #before = new Map<ModelStash, Map<string, readonly ChunkState[]>>()
 
   #widenStashes(operations: readonly SimOperation[]): void {
@@ -531,7 +530,7 @@ class Schedule {
     return live.length < TABLES_MAX
   }
 
-  /** null: it is to be another operation. */
+  /** null: another operation is to be chosen. */
   #lifeOperation(table: ModelTable): SimOperation | null {
     const life = this.#life
     if (life === null || !life.once(4)) return null
@@ -556,7 +555,10 @@ class Schedule {
     return updateRows(world, table, updates)
   }
 
-  /** An operation that gives or takes a key, meets one, or reads by it. null: it is to be another operation. */
+  /**
+   * An operation that sets or removes a key, conflicts with one, or reads by it. null: another operation is to be
+   * chosen.
+   */
   #keyOperation(table: ModelTable): SimOperation | null {
     const keys = this.#keys
     if (keys === null || !keys.once(3)) return null
@@ -577,7 +579,7 @@ class Schedule {
       return updateRow(world, oracle, table, row, undefined, oracle.shareText(row.n, other.v))
     }
     if (kind < 8) {
-      // Each text goes to the next row, and that of the last, sometimes, to nobody.
+      // Each text goes to the next row, and sometimes the last one to no row.
       const from = keys.once(3) ? 1 : 0
       const texts = [...rows.slice(1), ...rows.slice(0, 1)].map(({ v }) => v)
       const given = rows.map((one, i) => ({ row: one, text: texts[i] ?? '' })).slice(from)
@@ -614,7 +616,7 @@ class Schedule {
     return inTransaction(updateRow(world, oracle, table, row, undefined, text))
   }
 
-  /** A stash must stay until the job has ended that uses it, and histories delete theirs at any time. */
+  /** A stash must exist until the job that uses it has ended, and histories delete theirs at any time. */
   #jobsFor(of: RowsOf): SimJobs | null {
     if (this.#jobs === null || 'stash' in of) return null
     return this.#random.once(2) && !this.#oracle.isWiping ? this.#jobs : null
@@ -638,7 +640,7 @@ class Schedule {
     return { ...add, run }
   }
 
-  /** Rows of the table as they are and with other texts, in any order, and new ones; or none. */
+  /** Rows of the table, unchanged and with other texts, in any order, and new ones; or none. */
   #merge(table: ModelTable): SimOperation {
     const random = this.#random
     const there = new Map((likelyState(table)?.rows ?? []).map((row) => [row.n, row]))
@@ -710,7 +712,7 @@ class Schedule {
     if (this.#hasGrown) await this.#addAfterLoss()
   }
 
-  /** Rows that come after a loss get no IDs that lost ones had, so each table gets some at once. */
+  /** Rows added after a loss must not get the IDs of lost ones, so each table gets some at once. */
   async #addAfterLoss(): Promise<void> {
     this.#hasGrown = false
     for (const table of this.#oracle.knownTables()) {
@@ -719,7 +721,7 @@ class Schedule {
     }
   }
 
-  /** @param losesPower - And with the process the machine. */
+  /** @param losesPower - Whether the machine crashes with the process. */
   async #endProcess(losesPower: boolean): Promise<void> {
     const { world } = this
     const { durability } = world.options.kv
@@ -733,13 +735,13 @@ class Schedule {
     this.#decidePending()
   }
 
-  /** Holds what power cuts took back against what was promised, and takes the oracle back with it. */
+  /** Compares what power cuts undid with what was promised, and takes the oracle back with it. */
   #settleLoss(): void {
     const { disk, options } = this.world
     const lost = disk.takeLost()
     const [first] = lost
     const { durability } = options.kv
-    // Objects are not synced either: what is left of one may be a part.
+    // Objects are not synced either: an object may be incomplete.
     if (durability === 'none' && disk.hasLostPower) this.world.excuses.damaged = true
     if (first === undefined || durability === 'commit') return
     for (const table of this.#oracle.tables) table.seen = null // Its version may be lost.
@@ -773,14 +775,14 @@ class Schedule {
     this.#doubtFiles()
   }
 
-  /** Opened all the same, the store shows nothing that never was, and no version again. */
+  /** The store opens all the same, shows nothing that never existed, and reuses no version. */
   async #acceptLoss(): Promise<void> {
     this.#trace.push('  opened with acceptLoss')
     await this.world.open(true)
     await checkRemains(this.world, this.#oracle)
   }
 
-  /** With the process, what had no answer has had its effect or never will. */
+  /** When the process ends, an operation without an answer has taken effect or never will. */
   #decidePending(): void {
     for (const table of this.#oracle.tables) {
       const possible = applyInSomeOrder(table.possible, [])
@@ -813,7 +815,7 @@ class Schedule {
     if (!this.#isOpen) await this.#endProcess(this.#random.once(2))
   }
 
-  /** Whether no write of a job that an opening goes on with has failed: nobody is told of it. */
+  /** Whether no write of a job that an opening continues has failed: nobody is told of such a failure. */
   async #takesWrites(): Promise<boolean> {
     if (this.#jobs === null) return true
     const { kind } = await this.world.outcomeOf(() => this.world.kv.partition('').commit({}))
@@ -822,7 +824,7 @@ class Schedule {
 
   #damage(losesPower: boolean): void {
     const damage = this.#random.pick(SCHEDULED_DAMAGES)
-    // A power cut may lose what tells that the end of the log is missing.
+    // A power cut may lose the record that shows that the end of the log is missing.
     if (damage === 'cutLog' && losesPower) return
     if (!this.world.disk.damage(damage)) return
     this.#trace.push(`  ${damage}`)
@@ -837,7 +839,7 @@ class Schedule {
     await checkNothingIsLeft(world, this.#oracle)
   }
 
-  /** Makes a table of each stash, so that what it holds is seen. */
+  /** Creates a table from each stash, to see its content. */
   async #readStashes(): Promise<void> {
     for (const stash of this.#oracle.stashes.values()) {
       const operation = createTable(this.world, this.#oracle, { stash })
@@ -850,7 +852,7 @@ class Schedule {
   }
 }
 
-/** A version up to which the key of a table is its numbers, whatever happens beside; null: there may be none. */
+/** A version up to which the key of a table is certainly its numbers; null: there may be none. */
 function versionByNumbers({ possible }: ModelTable): number | null {
   const versions = possible.flatMap(({ state, pending }) => {
     return state?.key === 'n' && pending.length === 0 ? [state.version] : []
@@ -862,7 +864,7 @@ function readObjects(operations: readonly SimOperation[]): boolean {
   return operations.some((one) => one.readsObjects)
 }
 
-/** An operation and its parts; one that failed may have had its effect on some of them. */
+/** An operation and its parts. A failed one may have affected some of them. */
 function withParts(
   operation: SimOperation,
   outcome: Outcome,
@@ -916,42 +918,45 @@ function anyOptions(random: Seeded): SimOptions {
   }
 }
 
-/** A failed or damaged read may end a job for good: its failure says nothing of later reads. */
+/** A failed or damaged read may end a job for good, and its failure says nothing about later reads. */
 const PROFILES_WITH_JOBS: readonly Profile[] = ['clean', 'slow', 'crash', 'io']
 
-/** One history of three; of a seed of its own, so that other choices do not change with it. */
+/** True for one history of three. The seed is separate, so that it changes no other choices. */
 function mayHaveJobs(seed: number, profile: Profile): boolean {
   const { below } = seeded(seed ^ 0x1b873593)
   for (let i = 0; i < 4; i++) below(2)
   return below(3) === 0 && PROFILES_WITH_JOBS.includes(profile)
 }
 
-/** For one history of two; of a seed of its own, so that the others stay as they were. */
+/** For one history of two. The seed is separate, so that it changes no other choices. */
 function anyOfTwo(seed: number): Seeded | null {
   return anyOf(2, seed)
 }
 
-/** For one history of so many. */
+/** For one history in `count`. */
 function anyOf(count: number, seed: number): Seeded | null {
   const random = seeded(seed)
   for (let i = 0; i < 4; i++) random.below(2)
   return random.once(count) ? random : null
 }
 
-/** With them none of the seeds that are recorded has what they are for: they stay as they were. */
+/** With these salts no recorded seed makes the rarer choices, so recorded histories do not change. */
 const RARE_SALT = 0x1f83d9fd
 const WIPES_SALT = 0x510e5280
 
-/** A process looks for jobs once, when it opens the store; what has no answer by then is decided at the next opening. */
+/**
+ * A process looks for jobs once, when it opens the store. Operations without an answer by then are decided at the next
+ * opening.
+ */
 function withJobs(options: SimOptions): SimOptions {
   const { store } = options
-  const onBackgroundFailure = () => undefined // The next process goes on with the job.
+  const onBackgroundFailure = () => undefined // The next process continues the job.
   const maintenance = joinedMaintenance(store.maintenance, { jobIntervalMs: DAY_MS })
   const jobs = { maintenance, jobTtlMs: JOB_TTL_MS, onBackgroundFailure }
   return { ...options, store: { ...store, ...jobs }, reopens: false }
 }
 
-/** Drawn with a seed of its own, so that other choices do not change with it. */
+/** Drawn from a separate seed, so that it changes no other choices. */
 function anyDurability(seed: number): Durability {
   const { below } = seeded(seed ^ 0x5f356495)
   for (let i = 0; i < 4; i++) below(2)
@@ -968,21 +973,21 @@ function withDurability(options: SimOptions, durability: Durability): SimOptions
   const { kv, disk, store } = options
   const relaxed = { ...options, kv: { ...kv, durability } }
   if (durability === 'commit') return relaxed
-  // Lost commits are noticed among those whose records are kept.
+  // Lost commits are noticed only while their records are kept.
   if (durability === 'none') return { ...relaxed, kv: { ...relaxed.kv, commitRecordsMin: 65_536 } }
   const isHasty = store.orphanGraceMs === 0
-  // In a hasty store, the commits that release objects may not be on the disk yet when two garbage collections are over.
+  // In a hasty store, the commits that release objects may not be on the disk when two garbage collections are over.
   const flushBytes = isHasty ? 8_192 : 1_024
   return {
     ...relaxed,
     store: isHasty ? hasty(store) : store,
     kv: { ...relaxed.kv, flushBytes },
-    // The database's own log is twice as long as what is written before it is flushed.
+    // The database's log is twice as long as the data written before it is flushed.
     disk: { ...disk, logBytesMax: 2 * flushBytes },
   }
 }
 
-/** With these a store lets go of objects, and deletes them, as soon as it may. */
+/** With these options a store releases and deletes objects as soon as it may. */
 const HASTY = {
   overwrittenRowsTtlMs: 0,
   overwrittenRowSetsMax: 0,

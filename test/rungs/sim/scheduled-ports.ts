@@ -1,4 +1,4 @@
-// Ports whose every step waits for a scheduler, which decides whose turn it is.
+// Ports whose steps wait for a scheduler, which decides whose turn it is.
 import type { Scheduler } from 'fast-check'
 import type { KvPartition, KvStore, KvView, ObjectStore } from '../../../src/ports.js'
 
@@ -12,12 +12,12 @@ export function turnsOf(scheduler: Scheduler): Turn {
   }
 }
 
-/** @param checks - false: a store that has lost the checks of its commits. */
+/** @param checks - false: commits lose their checks. */
 export function scheduledKv(kv: KvStore, turn: Turn, checks: boolean): KvStore {
   return {
     shared: true,
     partition: (name) => scheduledPartition(kv.partition(name), turn, checks),
-    close: async () => undefined, // The ports outlive one store of two.
+    close: async () => undefined, // The ports outlive each of the two stores.
   }
 }
 
@@ -39,7 +39,7 @@ function scheduledView(view: KvView, turn: Turn): KvView {
   }
 }
 
-/** @param onPut - Is told of each object before it is put. */
+/** @param onPut - Called with each object before it is put. */
 export function scheduledObjects(
   objects: ObjectStore,
   turn: Turn,

@@ -1,6 +1,6 @@
-// Transactions and single changes at once on two stores that share their ports, in the order that a scheduler gives their
-// steps, and maybe up to a crash; then one order of whole transactions must explain what each of them saw, and what is
-// there afterwards. What a call saw that was repeated must fit one state of that order.
+// Concurrent transactions and single changes on two stores that share their ports, in the order that a scheduler gives
+// their steps, perhaps up to a crash. Then one order of whole transactions must explain what each saw, and the final
+// content. What a repeated call saw must fit one state of that order.
 import type { Scheduler } from 'fast-check'
 import { isStoreError, openLevelKv, openStore, type Team } from '../../../src/index.js'
 import { FaultDisk } from '../../conformance/faults/fault-disk.js'
@@ -20,16 +20,16 @@ export type TransactionSpec = Readonly<{
   /** Which of the two stores. */
   at: number
   steps: readonly Step[]
-  /** `single`: the first step alone, without a transaction. `fails`: the function throws in the end. */
+  /** `single`: only the first step, without a transaction. `fails`: the function finally throws. */
   form: 'whole' | 'single' | 'fails'
 }>
 
 export type TransactionRace = Readonly<{
   specs: readonly TransactionSpec[]
   inlineRowsMax: number
-  /** The power is cut after so many steps on the ports; null: it is not. */
+  /** The power is cut after this many steps on the ports; null: never. */
   crashAfter: number | null
-  /** false: with commits whose checks are lost, as a proof that the race finds that. */
+  /** false: commits lose their checks, to prove that the race detects it. */
   checks: boolean
 }>
 
@@ -43,7 +43,7 @@ type State = readonly Readonly<{ version: number; rows: Rows }>[]
 type Access = Pick<Team, 'table'> | Readonly<{ table: (id: string) => ReturnType<Team['table']> }>
 type World = Readonly<{ tableIds: readonly string[]; rowIds: readonly (readonly string[])[] }>
 
-/** What one call of a function saw, step by step. `undefined`: the step came to no end. */
+/** What one call of a function saw, step by step. `undefined`: the step did not end. */
 type Seen = unknown[]
 
 type Ran = Readonly<{
@@ -55,7 +55,7 @@ type Ran = Readonly<{
 
 class Thrown extends Error {}
 
-/** @throws {Mismatch} if no order of the transactions explains what they saw. */
+/** @throws {Mismatch} if no order of the transactions explains what they saw */
 export async function runTransactionRace(
   race: TransactionRace,
   scheduler: Scheduler,
@@ -175,7 +175,7 @@ async function runSpec(
   }
 }
 
-/** The value that a step writes: of each step another one. */
+/** The value that a step writes, different for each step. */
 function writtenBy(id: number, at: number): number {
   return 1_000 * (id + 1) + at
 }
@@ -214,7 +214,7 @@ async function runStep(
   }
 }
 
-/** The states of a run of steps on a state, if they see what was seen. null: they would not. */
+/** The state after some steps, if they would see what was seen; null: they would not. */
 function replay(state: State, { spec, id }: Ran, seen: Seen): State | null {
   const next = state.map((table) => ({ ...table, rows: [...table.rows] }))
   const changed = new Set<number>()
@@ -262,7 +262,7 @@ function replay(state: State, { spec, id }: Ran, seen: Seen): State | null {
   return next
 }
 
-/** Whether some order of the rest leads from the last of some states to what was found. */
+/** Whether some order of the remaining transactions leads from the last of some states to the final content. */
 function explains(
   state: State,
   rest: readonly Ran[],
@@ -285,8 +285,7 @@ function explains(
 }
 
 /**
- * What a call without an answer may have seen: a single change may have taken effect, a function came to its end or
- * not.
+ * What a call without an answer may have seen: a single change may have taken effect, and a function may have ended.
  */
 function wholeOf({ outcome, spec }: Ran, seen: Seen): Seen {
   if (outcome !== 'unknown') return seen
@@ -297,7 +296,7 @@ function wholeOf({ outcome, spec }: Ran, seen: Seen): Seen {
 const ANYTHING = 'anything'
 const NOTHING = 'nothing'
 
-/** Whether each call that had no effect saw one of the states. */
+/** Whether each call without an effect saw one of the states. */
 function fitsSomewhere(states: readonly State[], all: readonly Ran[]): boolean {
   return all.every((ran) => {
     const { calls, outcome } = ran

@@ -1,9 +1,8 @@
-// Timers that take turns of the promise queue instead of time, so that a history is the same each time and
-// waits for nothing.
+// Timers that take turns of the promise queue instead of time, so that a history is reproducible and never waits.
 
 const MS_OF_A_TURN = 5
 
-/** Timers of at least this number of milliseconds let the event loop turn once. */
+/** Timers of at least this many milliseconds wait for a turn of the event loop. */
 const LONG_MS = 100
 
 type Cancel = { isCancelled: boolean }
@@ -13,12 +12,12 @@ let isAlive: () => boolean = () => true
 
 type Interval = Readonly<{ call: () => void; milliseconds: number; alive: () => boolean }>
 
-/** The intervals that run. */
+/** The running intervals. */
 const intervals = new Set<Interval>()
 
 let turning: Promise<void> | undefined
 
-/** The next turn of the event loop: one for all who wait for it, so that shorter timers still fire first. */
+/** The next turn of the event loop, shared by everything that waits for it, so that shorter timers still fire first. */
 function loopTurn(): Promise<void> {
   turning ??= new Promise((turned) => {
     setImmediate(() => {
@@ -37,7 +36,7 @@ export function passInterval(milliseconds: number): void {
   }
 }
 
-/** From here on timers belong to a process that lives as long as this says so. */
+/** From here on timers belong to a process, as long as `alive` returns true. */
 export function beginProcess(alive: () => boolean): void {
   isAlive = alive
 }
@@ -52,8 +51,8 @@ export async function inVirtualTime<T>(run: () => Promise<T>): Promise<T> {
     const timer = { isCancelled: false, unref: () => timer, ref: () => timer }
     const alive = isAlive
     const fire = async (): Promise<void> => {
-      // Timers are turns of the promise queue, and starve the event loop while a database is opened again and
-      // again (seed 501862 of T4). All else in the queue is done before, so that a history stays the same.
+      // Timers are turns of the promise queue, and starve the event loop while a database is reopened again and again
+      // (seed 501862 of T4). Everything else in the queue runs first, so that a history stays the same.
       if (milliseconds >= LONG_MS) await loopTurn()
       for (let turn = 0; turn * MS_OF_A_TURN < milliseconds; turn++) {
         if (timer.isCancelled || !alive()) return
@@ -67,7 +66,7 @@ export async function inVirtualTime<T>(run: () => Promise<T>): Promise<T> {
   const replaced = {
     setTimeout: start,
     clearTimeout: cancel,
-    // Work at intervals is done when the history says so.
+    // Work at intervals runs when the history says so.
     setInterval: (call: () => void, milliseconds: number) => {
       const interval = { call, milliseconds, alive: isAlive, unref: () => undefined }
       intervals.add(interval)

@@ -1,11 +1,11 @@
-// Whether stashes are there as a whole: one that has lost chunks takes no others until it is deleted.
+// Whether stashes are complete: one that has lost chunks accepts no others until it is deleted.
 import { Mismatch, show } from '../model/operation.js'
 import type { DiskJudge, SimOperation } from './operations.js'
 import type { ModelStash, Outcome } from './oracle.js'
 
 type Answer = Readonly<{ text: string; isDeletion: boolean; outcome: Outcome }>
 
-/** The answers to puts and deletions of a stash that ran at once. */
+/** The answers to concurrent puts and deletions of a stash. */
 export function answersTo(
   stash: ModelStash,
   operations: readonly SimOperation[],
@@ -18,7 +18,7 @@ export function answersTo(
   })
 }
 
-/** Takes over what the answers say. @throws {Mismatch} if they cannot be. */
+/** Applies the answers. @throws {Mismatch} if they are impossible */
 export function settleWhole(world: DiskJudge, stash: ModelStash, answers: readonly Answer[]): void {
   const kindsOf = (isDeletion: boolean): ReadonlySet<Outcome['kind']> =>
     new Set(
@@ -38,7 +38,7 @@ export function settleWhole(world: DiskJudge, stash: ModelStash, answers: readon
   }
 }
 
-/** Whether a chunk was refused as the stash has lost others. */
+/** Whether a chunk was refused because the stash has lost others. */
 function isRefusal(
   world: DiskJudge,
   { isDoubted }: ModelStash,

@@ -7,7 +7,7 @@ import { type DiskJudge, deleteStash, type SimOperation } from './operations.js'
 import type { ModelTable, Oracle } from './oracle.js'
 import { OTHER_TEAM, type SimWorld, TEAM } from './world.js'
 
-/** Each table, stash and file has gone at some moment of it; if it fails, each of them perhaps. */
+/** Each table, stash and file disappears at some moment of it; if it fails, perhaps. */
 export function deleteAll(world: DiskJudge, oracle: Oracle): SimOperation {
   const before = [...oracle.files.keys()]
   return {
@@ -25,7 +25,7 @@ export function deleteAll(world: DiskJudge, oracle: Oracle): SimOperation {
     parts: () => [
       ...oracle.tables.filter(mayBeMade).map((table): SimOperation => {
         const deletion = deleteTable(world, table, undefined)
-        // One that was not made yet stays.
+        // One that does not exist yet stays.
         const apply: SimOperation['apply'] = (state, outcome) =>
           state === null ? [null] : deletion.apply(state, outcome)
         return { ...deletion, apply }
@@ -39,13 +39,13 @@ function mayBeMade({ id, possible }: ModelTable): boolean {
   return id === null || possible.some(({ state, pending }) => state !== null || pending.length > 0)
 }
 
-/** After a deletion of everything beside which nothing ran: nothing is left, and nothing is damaged. */
+/** After a deletion of everything while nothing else ran: nothing is left, and nothing is damaged. */
 export async function checkWiped(world: SimWorld): Promise<void> {
   const left = await world.outcomeOf(() => leftRecords(world.kv, TEAM))
   if (left.kind === 'done') expectEqual('what is left of the team', left.value, [])
 }
 
-/** What there is, in whatever state a failure has left it, is whole. */
+/** Everything that a failure has left is complete. */
 export async function checkUndamaged(world: SimWorld): Promise<void> {
   const found = await world.outcomeOf(() => damageOf(world.store))
   if (found.kind === 'done') expectEqual('the damage that a verification finds', found.value, [])
@@ -54,7 +54,7 @@ export async function checkUndamaged(world: SimWorld): Promise<void> {
 const OTHER_ROWS = [1, 2, 3].map((n) => ({ n, v: `row ${n}` }))
 const CONTENT = 'of another team'
 
-/** A team beside, whose table and file nothing may touch. */
+/** Another team, whose table and file nothing may change. */
 export class TeamBeside {
   readonly #world: SimWorld
   #tableId = ''

@@ -1,4 +1,4 @@
-// One disk, and the stores that live on it one after the other.
+// One disk, and the stores that use it one after another.
 
 import type { Store, StoreOptions, Team } from '../../../src/index.js'
 import { isStoreError, openLevelKv, openStore, type StoreError } from '../../../src/index.js'
@@ -14,7 +14,7 @@ import { seededRandom } from '../model/seeded.js'
 import type { Outcome } from './oracle.js'
 import { beginProcess } from './virtual-time.js'
 
-/** With these a store compresses every segment at each garbage collection, as small as it is, on each runtime. */
+/** With these options a store compresses every segment at each garbage collection, however small, on each runtime. */
 export const SETTLES = {
   compression: 'none',
   recompression: 'deflate',
@@ -24,7 +24,7 @@ export const SETTLES = {
 export const TEAM = 'acme'
 export const OTHER_TEAM = 'other'
 
-/** In `interval`, the milliseconds after which everything answered is on the disk. */
+/** In `interval`, the milliseconds after which everything acknowledged is on the disk. */
 export const FLUSH_MS = 50
 
 const LAST_TURNS = 1_000
@@ -44,15 +44,15 @@ export type SimOptions = Readonly<{
     /** In `interval`. */
     flushBytes?: number
   }>
-  /** Whether the store opens its database again by itself after a failed write. */
+  /** Whether the store reopens its database by itself after a failed write. */
   reopens: boolean
 }>
 
-/** Why something may fail: what was met since the store was opened, or ever. */
+/** What excuses failures: faults since the store was opened, or ever. */
 export type Excuses = {
   /** A step failed: until the next open. */
   io: boolean
-  /** A read gave wrong bytes: until the next open. */
+  /** A read returned wrong bytes: until the next open. */
   misread: boolean
   /** The content of the disk is damaged: for ever. */
   damaged: boolean
@@ -101,7 +101,7 @@ export class SimWorld {
     return this.#ports.objects
   }
 
-  /** Steps meet the plan's faults from here on. */
+  /** The plan's faults apply from here on. */
   arm(plan: FaultPlan): void {
     this.disk.faults = (step) => {
       const fault = plan(step)
@@ -162,9 +162,9 @@ export class SimWorld {
   }
 
   /**
-   * Ends the process, and then the machine or not.
-   * @param isSudden - Nothing is closed; else it is if it can be.
-   * @returns whether it was closed in order, and nothing had failed before.
+   * Ends the process, and perhaps the machine.
+   * @param isSudden - Nothing is closed; otherwise it is if possible.
+   * @returns whether it was closed properly, and nothing had failed before
    */
   async end(losesPower: boolean, isSudden = false): Promise<boolean> {
     const store = this.#store
@@ -178,7 +178,7 @@ export class SimWorld {
     }
     if (losesPower) this.disk.crash('machine')
     else if (!this.disk.isDown) this.disk.crash('process')
-    // Everything that the process had under way ends before the next one begins.
+    // Everything that the process was doing ends before the next one begins.
     for (let turn = 0; turn < LAST_TURNS; turn++) await undefined
     this.disarm()
     this.excuses.io = false
@@ -186,7 +186,7 @@ export class SimWorld {
     return isClosed
   }
 
-  /** @throws {Mismatch} for a failure that nothing excuses, or that is no StoreError. */
+  /** @throws {Mismatch} for a failure that nothing excuses, or that is no StoreError */
   async outcomeOf(run: () => Promise<unknown>): Promise<Outcome> {
     try {
       return { kind: 'done', value: await run() }
@@ -206,7 +206,7 @@ export class SimWorld {
     }
   }
 
-  /** Whether a failure comes from the disk, and says nothing about what is stored. */
+  /** Whether a failure comes from the disk, and says nothing about the stored data. */
   isOfDisk({ code }: StoreError): boolean {
     return IO_CODES.has(code) || DAMAGE_CODES.has(code)
   }

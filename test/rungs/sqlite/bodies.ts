@@ -1,4 +1,4 @@
-// Bodies of rows that both sides take: the store as objects, JSON or CSV, the twin as JSON.
+// Bodies of rows for both sides: objects, JSON or CSV for the store, JSON for the twin.
 import type { RowObject, RowsInput } from '../../../src/index.js'
 import type { Seeded } from '../../support/seeded.js'
 import { COLUMNS, type ColumnId, UNKNOWN_COLUMN } from './statements.js'
@@ -10,9 +10,9 @@ export type Cells = Readonly<Record<string, string>>
 export type Body = Readonly<{
   form: 'objects' | 'json' | 'csv'
   rows: readonly Cells[]
-  /** Which of all row IDs that ever were each row claims; null: none. */
+  /** Which of all row IDs ever used each row claims; null: none. */
   claims: readonly (number | null)[]
-  /** The JSON ends too early. */
+  /** Whether the JSON ends too early. */
   isBroken: boolean
 }>
 
@@ -57,7 +57,7 @@ const MISFITS: Readonly<Record<'json' | 'csv', readonly (readonly [string, strin
 const ROWS_MORE = 9
 const MANY_ROWS_MORE = 70
 
-/** Mostly a few rows that fit; once in a while many, or one that does not fit, or no JSON. */
+/** Mostly a few rows that fit; sometimes many, or one that does not fit, or invalid JSON. */
 export function anyBody(random: Seeded): Body {
   const form = random.pick(['objects', 'json', 'csv'] as const)
   const count = random.once(20) ? random.below(MANY_ROWS_MORE) : random.below(ROWS_MORE)
@@ -129,7 +129,7 @@ function csvOf(rows: readonly Cells[]): string {
   return [columns, ...records].map((fields) => `${fields.join()}\n`).join('')
 }
 
-/** A text stands in a field as it is, everything else as its JSON. */
+/** A text is a field as it is, everything else as JSON. */
 function fieldOf(json: string): string {
   if (json === 'null') return ''
   return json.startsWith('"') ? String(JSON.parse(json)) : json

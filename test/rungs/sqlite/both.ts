@@ -39,7 +39,7 @@ export class Both {
   readonly #world: World
   readonly #twin: SqliteTwin
   readonly #tableIds: string[] = []
-  /** The IDs of rows that are there, and of deleted ones. */
+  /** The IDs of existing and deleted rows. */
   readonly #rowIds: string[] = []
 
   constructor(world: World, twin: SqliteTwin) {
@@ -47,7 +47,7 @@ export class Both {
     this.#twin = twin
   }
 
-  /** @throws {Mismatch} if the store and the twin do not do the same. */
+  /** @throws {Mismatch} if the store and the twin differ */
   async run(operation: Operation): Promise<void> {
     switch (operation.do) {
       case 'create':
@@ -77,7 +77,7 @@ export class Both {
     }
   }
 
-  /** @throws {Mismatch} unless both hold the same rows, in the same order. */
+  /** @throws {Mismatch} unless both have the same rows, in the same order */
   async compareDumps(): Promise<void> {
     const tables = await this.#team.tables()
     const expected = this.#twin.dump()
@@ -99,7 +99,7 @@ export class Both {
     }
   }
 
-  /** @throws {Mismatch} unless each row, read by its ID, has its cells and its version. */
+  /** @throws {Mismatch} unless each row, read by its ID, has its cells and its version */
   async compareRows(): Promise<void> {
     for (const { id, rows } of this.#twin.dump()) {
       for (const { row, version } of rows) {
@@ -118,11 +118,11 @@ export class Both {
   }
 
   #tableId(index: number): string {
-    // One more than there are: the table that nobody made.
+    // One index more than there are tables: the table that does not exist.
     return this.#tableIds[index % (this.#tableIds.length + 1)] ?? NO_TABLE
   }
 
-  /** The newest come first, so that small numbers mostly name rows that are there. */
+  /** The newest come first, so that small numbers mostly name existing rows. */
   #rowId(index: number): string {
     return this.#rowIds.at(-1 - (index % (this.#rowIds.length + 1))) ?? NO_ROW
   }
@@ -173,7 +173,7 @@ export class Both {
     )
   }
 
-  /** Rows that both get, with the IDs that the store gives them. */
+  /** Rows for both, with the IDs that the store gives them. */
   async #change(store: () => Promise<ChangeResult>, twin: (ids: MadeIds) => number): Promise<void> {
     let ids: MadeIds = null
     const found = await outcomeOf(async () => {
@@ -249,13 +249,13 @@ export class Both {
   }
 }
 
-/** null: the table or the row is not there, and has no version. */
+/** null: the table or the row does not exist, and has no version. */
 async function versionOf(read: () => number | undefined): Promise<number | null> {
   const found = await outcomeOf(read)
   return 'value' in found && found.value !== undefined ? Number(found.value) : null
 }
 
-/** @throws {Mismatch} if the failure is none that is meant. */
+/** @throws {Mismatch} if the failure is not an expected one */
 async function outcomeOf(run: () => unknown): Promise<Outcome> {
   try {
     return { value: await run() }

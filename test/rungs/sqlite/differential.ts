@@ -1,4 +1,4 @@
-// The same operations on a store and on SQLite, by their seed; a list that fails is made shorter.
+// The same seeded operations on a store and on SQLite. A failing list is shortened.
 import type { StoreOptions } from '../../../src/index.js'
 import { type Seeded, seeded } from '../../support/seeded.js'
 import { Mismatch, show } from '../model/operation.js'
@@ -32,7 +32,7 @@ function anyOptions(random: Seeded): StoreOptions & Limits {
   }
 }
 
-/** @throws {Mismatch} at the first operation after which the two differ. */
+/** @throws {Mismatch} at the first operation after which the two differ */
 async function runBoth(
   engine: SqlEngine,
   seed: number,
@@ -54,7 +54,7 @@ async function runBoth(
   }
 }
 
-/** @throws {Mismatch} if the store and SQLite differ, with a list of operations as short as was found. */
+/** @throws {Mismatch} if the store and SQLite differ, with the shortest list of operations found */
 export function compareWithSqlite(
   engine: SqlEngine,
 ): (seed: number, trace: string[]) => Promise<void> {
@@ -78,7 +78,7 @@ export function compareWithSqlite(
   }
 }
 
-/** Leaves out one operation after the other, as long as it fails without it. */
+/** Omits one operation after another, as long as the list still fails. */
 async function shorten(
   operations: readonly Operation[],
   fails: (list: readonly Operation[]) => Promise<boolean>,

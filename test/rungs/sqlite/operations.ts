@@ -1,13 +1,13 @@
-// Operations as data: all choices are made before anything is done, so a list of them can be made shorter.
+// Operations as data: all choices are made before anything is done, so a list of them can be shortened.
 import type { Seeded } from '../../support/seeded.js'
 import { anyBody, anyChanges, type Body, type Cells } from './bodies.js'
 
 export type Rows = Readonly<{ stash: string }> | Readonly<{ body: Body }>
 
-/** Beside the version that is there; null: no precondition. */
+/** The difference to the current version; null: no precondition. */
 type IfMatch = number | null
 
-/** Tables and rows are named by numbers: which of all that there are, or ever were. */
+/** Tables and rows are named by numbers: which of all that exist, or ever existed. */
 export type Operation =
   | Readonly<{ do: 'create'; rows: Rows }>
   | Readonly<{ do: 'add'; table: number; rows: Rows }>
@@ -34,7 +34,7 @@ export function anyOperations(random: Seeded): Operation[] {
   return Array.from({ length: 1 + random.below(OPERATIONS_MAX) }, () => anyOperation(random))
 }
 
-/** So many tables are made, and one that is not there is meant in between. */
+/** Operations name tables below this number, some of which do not exist. */
 const TABLES_MORE = 7
 
 const WEIGHTS: readonly (readonly [weight: number, kind: Operation['do']])[] = [

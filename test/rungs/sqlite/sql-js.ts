@@ -1,9 +1,9 @@
-// SQLite as sql.js brings it, compiled to WebAssembly: as much of its interface as the twin uses.
+// SQLite compiled to WebAssembly by sql.js: the part of its interface that the twin uses.
 import { createRequire } from 'node:module'
 
 export type SqlValue = number | string | null
 
-/** Named as in the SQL, with the colon. A name that the SQL has not is ignored, one that is missing is NULL. */
+/** Named as in the SQL, with the colon. Names that the SQL lacks are ignored; missing ones are NULL. */
 export type SqlValues = Readonly<Record<string, SqlValue>>
 
 export type SqlStatement = Readonly<{
@@ -18,7 +18,7 @@ export type SqlDatabase = Readonly<{
   exec(sql: string): unknown
   prepare(sql: string): SqlStatement
   getRowsModified(): number
-  /** The bytes of the database. All statements end. */
+  /** The bytes of the database. Ends all statements. */
   export(): Uint8Array
   close(): void
 }>

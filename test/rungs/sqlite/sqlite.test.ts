@@ -1,6 +1,6 @@
-// Goal: a store does what a database of another kind does, one that shares no code and no idea with it.
-// Method: the same seeded operations on a store and, as transactions, on SQLite, which judges rows, keeps
-// their order and rolls back by itself; answers, failures and all rows must be equal after each operation.
+// Goal: a store agrees with a different kind of database that shares no code and no idea with it.
+// Method: the same seeded operations on a store and, as transactions, on SQLite, which judges rows, keeps their order
+// and rolls back by itself. Answers, failures and all rows must be equal after each operation.
 import { test } from 'vitest'
 import { recordedSeeds, report, sizeOf, suiteSeed } from '../../support/ladder.js'
 import { expectNoViolation, runSeeds } from '../sim/run-seeds.js'

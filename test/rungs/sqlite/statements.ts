@@ -1,14 +1,14 @@
-// The tables and statements of the twin. SQLite itself judges: rows by CHECK, what is there by UNIQUE, and
-// what a failing operation leaves behind by ROLLBACK.
+// The tables and statements of the twin. SQLite itself judges: rows by CHECK, duplicates by UNIQUE, and it undoes
+// failed operations by ROLLBACK.
 
-/** The columns of every table of the runs, and what SQLite calls the JSON of their cells. */
+/** The columns of every table of the runs, and SQLite's names for the JSON of their cells. */
 export const COLUMNS = ['t', 'n', 'b', 'd', 'l'] as const
 export type ColumnId = (typeof COLUMNS)[number]
 
 /** The one column of a body that no table has. */
 export const UNKNOWN_COLUMN = 'x'
 
-/** Cells are JSON texts, as SQLite's own types know no booleans and no arrays. */
+/** Cells are JSON texts, because SQLite's types include neither booleans nor arrays. */
 function cellCheck(column: ColumnId, rule: string): string {
   return `${column} TEXT CONSTRAINT ${column} CHECK (${column} IS NULL OR CASE json_valid(${column}) WHEN 1 THEN ${rule} END IS 1)`
 }
@@ -49,7 +49,7 @@ export const SCHEMA = `
   ${['INSERT', 'UPDATE'].map(elementsTrigger).join('\n')}
 `
 
-/** A CHECK may have no subquery, so what arrays hold is checked here. */
+/** A CHECK may contain no subquery, so the elements of arrays are checked here. */
 function elementsTrigger(event: string): string {
   return `CREATE TRIGGER elements_${event} BEFORE ${event} ON rows
     WHEN json_valid(new.l) AND json_type(new.l) = 'array' AND EXISTS (
@@ -57,7 +57,7 @@ function elementsTrigger(event: string): string {
     ) BEGIN SELECT RAISE(ABORT, 'CHECK constraint failed: l'); END;`
 }
 
-/** CSV sends texts: where the column is none, the text is its JSON. An empty field is an empty cell. */
+/** CSV sends texts: unless the column is a text, the text is its JSON. An empty field is an empty cell. */
 function sentCell(column: ColumnId): string {
   const isText = column === 't' || column === 'd'
   const csv = isText ? `nullif(row -> '$.${column}', '""')` : `nullif(row ->> '$.${column}', '')`

@@ -1,14 +1,14 @@
-// The twin of a store: the same operations as transactions of SQLite.
+// The twin of a store: the same operations as SQLite transactions.
 import type { StoreErrorCode } from '../../../src/index.js'
 import type { SqlDatabase, SqlEngine, SqlStatement, SqlValue, SqlValues } from './sql-js.js'
 import { COLUMNS, SCHEMA, STATEMENTS, type StatementName, UNKNOWN_COLUMN } from './statements.js'
 
-/** A body of rows: of CSV each row is an object of texts. It need not be JSON: then SQLite refuses it. */
+/** A body of rows. In CSV each row is an object of texts. If it is not JSON, SQLite refuses it. */
 export type TwinBody = Readonly<{ isCsv: boolean; json: string }>
 
 export type TwinSource = Readonly<{ stash: string }> | TwinBody
 
-/** The row IDs that the store made, in input order; null: it failed. */
+/** The row IDs that the store created, in input order; null: it failed. */
 export type MadeIds = readonly string[] | null
 
 export type TwinRow = Readonly<{ row: unknown; version: number }>
@@ -19,7 +19,7 @@ export type TwinTable = Readonly<{
   rows: readonly TwinRow[]
 }>
 
-/** Why a transaction was rolled back, as the store would say it. */
+/** Why a transaction was rolled back, in the store's words. */
 export class Refused extends Error {
   override readonly name = 'Refused'
 
@@ -31,7 +31,7 @@ export class Refused extends Error {
   }
 }
 
-/** No stash of an operation has this name: here its body stands while the transaction is under way. */
+/** No stash has this name: an operation's body is stored under it during the transaction. */
 const BODY_STASH = ''
 
 export class SqliteTwin {
@@ -123,7 +123,7 @@ export class SqliteTwin {
     return Number(found[0])
   }
 
-  /** null: there is no such row. */
+  /** null: the row does not exist. */
   row(table: string, row: string): TwinRow | null {
     this.version(table)
     const [found] = this.#all('row', { ':table': table, ':row': row })
@@ -131,7 +131,7 @@ export class SqliteTwin {
     return { row: parsed(found[0]), version: Number(found[1]) }
   }
 
-  /** All pages of a table, each of a number of rows at most. */
+  /** All pages of a table, with a limit of rows each. */
   pages(table: string, limit: number): unknown[][] {
     this.version(table)
     const pages: unknown[][] = []
@@ -156,7 +156,7 @@ export class SqliteTwin {
     }))
   }
 
-  /** Goes on with a database made of the bytes of this one. */
+  /** Continues with a database made of this one's bytes. */
   reopen(): void {
     const bytes = this.#database.export()
     this.close()
@@ -168,7 +168,7 @@ export class SqliteTwin {
     this.#database.close()
   }
 
-  /** Rows of a source, in the order of its chunks. @returns how many. */
+  /** Inserts rows of a source, in the order of its chunks. @returns their number */
   #insert(table: string, source: TwinSource, ids: MadeIds): number {
     const stash = this.#stage(source)
     const count = this.#run('insertRows', {
@@ -200,7 +200,7 @@ export class SqliteTwin {
     this.#run('putChunk', values)
   }
 
-  /** @throws {Refused} if SQLite refuses; then all is as it was. */
+  /** @throws {Refused} if SQLite refuses; then nothing has changed */
   #transact<T>(run: () => T): T {
     this.#database.exec('BEGIN')
     try {
@@ -213,7 +213,7 @@ export class SqliteTwin {
     }
   }
 
-  /** @returns how many rows it changed. */
+  /** @returns the number of changed rows */
   #run(name: StatementName, values: SqlValues): number {
     this.#statement(name).run(values)
     return this.#database.getRowsModified()
@@ -245,7 +245,7 @@ function parsed(json: SqlValue | undefined): unknown {
   return JSON.parse(String(json))
 }
 
-/** The message of SQLite about a constraint, as the store would write it. */
+/** SQLite's message about a constraint, in the store's words. */
 function refusalOf(failure: unknown): unknown {
   const constraint = /^CHECK constraint failed: (\w+)/.exec(String((failure as Error).message))?.[1]
   if (constraint === undefined) return failure

@@ -1,5 +1,5 @@
-// A small store that has something of every part of the format, and what it answers. It is made once for
-// each released format, and kept under test/format/golden: see test/rungs/upgrade/upgrade.test.ts.
+// A small store with something of every part of the format, and its answers. It is created once per released format,
+// and kept under test/format/golden: see test/rungs/upgrade/upgrade.test.ts.
 import { createHash } from 'node:crypto'
 import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ const SIZES = {
 }
 const TEAM = 'golden'
 
-/** Everything that it holds, as its callers see it. */
+/** Its whole content, as callers see it. */
 export type GoldenContent = Readonly<{
   tables: readonly Readonly<{
     id: string
@@ -42,14 +42,14 @@ export function openGolden(directory: string, options: StoreOptions = {}): Promi
   return openDirectory(directory, { ...SIZES, ...options, maintenance, clock: testClock() })
 }
 
-/** Makes the store, a backup of it beside it, and the list of what they hold. */
+/** Creates the store, a backup of it, and the list of their contents. */
 export async function makeGolden(directory: string, backup: string, list: string): Promise<void> {
   const clock = testClock()
   const files: string[] = []
   for (const compression of ['none', 'deflate'] as const) {
     const store = await openDirectory(directory, { ...SIZES, clock, compression })
     files.push(await fill(store, compression))
-    await store.close() // Each opening makes a table of the log before it.
+    await store.close() // Each opening makes a table of the previous log.
   }
   const store = await openGolden(directory)
   await writeFile(list, `${JSON.stringify(await contentOf(store, files), null, 1)}\n`)
@@ -70,7 +70,7 @@ async function fill(store: Store, name: string): Promise<string> {
   const idAt = (index: number): string => made.rowIds.at(index) ?? ''
   for (const index of [1, 2, 70]) await table.updateRow(idAt(index), { text: 'updated', n: null })
   for (const index of [3, 4, 91]) await table.deleteRow(idAt(index))
-  await store.maintain() // Compactions.
+  await store.maintain() // compactions
   await table.updateRow(idAt(5), { text: 'updated after the compaction' })
   await table.addRows([{ n: 1_000 }, { n: 1_001 }])
   await table.addRows([{ n: 'a text', more: true }], { onSchemaError: 'updateSchema' })
@@ -107,7 +107,7 @@ export async function contentOf(store: Store, fileIds: readonly string[]): Promi
   return { tables, files }
 }
 
-/** The rows of its first stash, which a table is made from. */
+/** The rows of its first stash, from which a table is created. */
 export async function stagedRows(store: Store): Promise<unknown[]> {
   const team = store.team(TEAM)
   const { tableId } = await team.createTable({ name: 'staged', rows: team.stash('stash-none') })
@@ -130,7 +130,7 @@ export async function writeSomething(store: Store): Promise<void> {
   await store.maintain()
 }
 
-/** A copy to open, as opening changes files. */
+/** A copy to open, because opening changes files. */
 export function copyOf(directory: string, target: string): Promise<void> {
   return cp(directory, target, { recursive: true })
 }

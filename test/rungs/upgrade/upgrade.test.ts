@@ -1,6 +1,6 @@
-// Every version reads what every version of its format wrote. The directories and backups under
-// test/format/golden were made by released formats, and stay as they are; `ROWSTASH_WRITE_GOLDEN=1` makes
-// one that is missing, never one that is there.
+// Every version reads what every version of its format wrote. The directories and backups under test/format/golden were
+// written by released formats, and stay as they are. `ROWSTASH_WRITE_GOLDEN=1` creates missing ones, and never replaces
+// one.
 import { createReadStream, existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -23,13 +23,13 @@ import {
 
 /** Released formats. */
 const FORMATS = ['1'] as const
-/** All that the tests below go through. */
+/** The number of cases below. */
 const CASES = 3 * FORMATS.length + 5
 
 const GOLDEN = fileURLToPath(new URL('../../format/golden', import.meta.url))
 const startedAt = performance.now()
 let folder: string
-/** Cases that ended well. */
+/** Successful cases. */
 let runs = 0
 let copies = 0
 
@@ -99,7 +99,7 @@ test.each(FORMATS)(
     const store = await openGolden(copy, SETTLES)
 
     expect((await store.maintain()).recompressed).toBeGreaterThan(0)
-    await store.maintain() // Deletes the old objects.
+    await store.maintain() // deletes the old objects
     expect(await store.maintain()).toMatchObject({ recompressed: 0, objects: 0 })
     expect(await contentOf(store, files)).toEqual(content)
     await store.close()

@@ -35,7 +35,7 @@ export function resolvePath(what: string, given: unknown): string {
   if (typeof given !== 'string') {
     throw invalidArgument(`${what} must be given as a path or a file: URL, not ${typeName(given)}`)
   }
-  if (given === '') throw invalidArgument(`${what} must be given as a path, which is empty`)
+  if (given === '') throw invalidArgument(`${what} must be given as a path, not as an empty text`)
   if (given.includes('\0'))
     throw invalidArgument(`${what} must be given as a path without a NUL character`)
   if (/^file:/i.test(given)) {

@@ -340,7 +340,7 @@ async function replicated(
 ): Promise<Row[]> {
   const rows = await connection.query(statement, parameters)
   if (!connection.isUnreplicated) return rows
-  connection.destroy() // Its warning would stay set.
+  connection.destroy() // `isUnreplicated` is never reset.
   const message = 'PostgreSQL ended the wait for a standby: an object may be on the primary alone'
   throw new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged' })
 }

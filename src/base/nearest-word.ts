@@ -1,6 +1,6 @@
 // Suggests the known word for an unknown one, for messages.
 
-/** Most characters of a compared word, and of all of them, so that the time for a message is bounded. */
+/** Most characters of one compared word, and of all together: they bound the time for a message. */
 const CHARS_MAX = 64
 const ALL_CHARS_MAX = 16 * 1024
 /** A shorter prefix is too ambiguous. */

@@ -20,7 +20,7 @@ export type ChangeRecord = Readonly<{
   /** The generation before the commit. */
   before: Generation
   changed: readonly SlotRun[]
-  /** Rows that the commit removed or changed, and rows that it both added and removed. */
+  /** Removed rows: rows of earlier commits, and rows that this commit itself added. */
   removed: readonly SlotRun[]
 }>
 

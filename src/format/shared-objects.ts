@@ -70,6 +70,6 @@ export function readShared(reader: ByteReader, object: Bytes): PlacedInShared | 
   const back = reader.u32()
   if (back === 0) return null
   const segment = earlierId(object, back)
-  if (segment === null) throw reader.corrupt('a segment is said to share an object that is older')
+  if (segment === null) throw reader.corrupt('a record says that a segment shares an older object')
   return { object: segment, shared: { object: toHex(object), offset } }
 }

@@ -138,7 +138,7 @@ function reconcileEncoding(
   if (given === undefined || marked === encodingOfLabel(given)) return marked
   if (marked.startsWith('utf-16') && encodingOfLabel(given).startsWith('utf-16')) return marked
   if (marked === 'utf-8') return encodingOfLabel(given)
-  const problem = `the file begins with the byte order mark of ${marked}, and not with ${given} text`
+  const problem = `the file begins with the byte order mark of ${marked}, which contradicts the encoding ${given}`
   throw new SourceFault(`${problem}: leave the encoding out`)
 }
 

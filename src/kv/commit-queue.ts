@@ -234,7 +234,7 @@ export class CommitQueue {
         const verdict = this.#evaluate(queued, state)
         judged.push(isSync(verdict) ? verdict : await verdict)
       } catch (failure) {
-        // Its checks cannot be read, which does not concern the others. A programming mistake does not change.
+        // Only this commit fails: its checks cannot be read. Programming mistakes are passed on unchanged.
         queued.reject(isStoreError(failure) ? withOutcome(failure, 'unchanged') : failure)
       }
     }

@@ -87,7 +87,7 @@ export function operationBytes(operation: LevelOperation): number {
   return operation.key.length + (operation.type === 'put' ? operation.value.length : 0)
 }
 
-/** At most a few hundred changes of rows. */
+/** Largest batch for `writeSmall`, in bytes: a few hundred changes of rows. */
 export const SMALL_BYTES_MAX = 64 * 1024
 
 function isSmallBatch(operations: readonly LevelOperation[]): boolean {

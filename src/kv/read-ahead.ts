@@ -59,7 +59,7 @@ export function covers(
   )
 }
 
-/** The result of a scan, from that of a scan that covers it. @returns null if the latter is undefined. */
+/** A scan's result, cut from the entries of a scan that covers it. @returns null if those are undefined. */
 export function limitEntries(
   found: Entries | undefined,
   { limit, count }: KvScan,

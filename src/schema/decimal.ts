@@ -66,7 +66,7 @@ export class DecimalReader {
     return true
   }
 
-  /** Compares the last number with that of another reader: negative if it is less, 0 if they are equal. */
+  /** Compares the last number with another reader's: negative if it is less, 0 if they are equal. */
   orderTo(other: DecimalReader): number {
     if (this.near !== other.near) return this.near < other.near ? -1 : 1
     return this.isShort && other.isShort ? 0 : orderOfLong(this.#digits, other.#digits)

@@ -60,7 +60,7 @@ export class MomentReader {
     return at
   }
 
-  /** Compares the last moment with that of another reader: negative if it is earlier, 0 if they are the same. */
+  /** Compares the last moment with another reader's: negative if it is earlier, 0 if they are the same. */
   orderTo(other: MomentReader): number {
     if (this.seconds !== other.seconds) return this.seconds - other.seconds
     const length = this.fractionTo - this.fractionFrom

@@ -114,7 +114,7 @@ function* readCsvRows(
     checkFieldCount(record, fieldsMax, row)
     const { fields, fieldCount, line, length } = record
     if (isRefused || (fieldCount === 1 && fields[0] === '')) {
-      yield { ids: NONE, tokens: NONE, rowId: undefined, line, work: length } // There may be many, and each takes as long.
+      yield { ids: NONE, tokens: NONE, rowId: undefined, line, work: length } // Such rows take time too.
       continue
     }
     const ids: string[] = []

@@ -287,7 +287,7 @@ describe('a file in UTF-16 with a byte order mark', () => {
   test('is refused with another encoding, and when it breaks off', async () => {
     await expect(importText('no.csv', little, '--encoding', 'windows-1252')).rejects.toMatchObject({
       kind: 'failed',
-      message: `${join(folder, 'no.csv')}: the file begins with the byte order mark of utf-16le, and not with windows-1252 text: leave the encoding out`,
+      message: `${join(folder, 'no.csv')}: the file begins with the byte order mark of utf-16le, which contradicts the encoding windows-1252: leave the encoding out`,
     })
     await expect(importText('cut.csv', little.subarray(0, -1))).rejects.toMatchObject({
       kind: 'failed',

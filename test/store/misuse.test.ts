@@ -792,7 +792,7 @@ test('what is wrong is named, and what to do about it', async () => {
   ]).toMatchInlineSnapshot(`
     [
       "REQUEST_VALIDATION_ERROR: The directory must be given as a path or a file: URL, not undefined",
-      "REQUEST_VALIDATION_ERROR: The directory must be given as a path, which is empty",
+      "REQUEST_VALIDATION_ERROR: The directory must be given as a path, not as an empty text",
       "REQUEST_VALIDATION_ERROR: The directory must be given as a path, or as a URL object: new URL('file:///data')",
       "OPTION_NOT_ALLOWED: Option "keys" or "authenticate" or "storedKeys" must be given",
       "REQUEST_VALIDATION_ERROR: The contract needs a store, such as openDirectory resolves to, not a Promise; an await is missing",

@@ -37,7 +37,7 @@ function parseDirectUpload(members: Members): DirectUpload {
 
 function parseUrlUpload(members: Members): UrlUpload {
   if (members.has('contentLength')) {
-    throw invalidRequest('body', "'contentLength' does not go with 'sourceURL'")
+    throw invalidRequest('body', "'contentLength' cannot be combined with 'sourceURL'")
   }
   const fileName = members.get('fileName')
   const contentType = members.get('contentType')

@@ -152,6 +152,6 @@ test('an object before which too few IDs were allotted is damage', () => {
   bytes[bytes.length - 1] = 4
 
   expect(() => decodeChunkSegments(bytes)).toThrow(
-    'a segment is said to share an object that is older',
+    'a record says that a segment shares an older object',
   )
 })

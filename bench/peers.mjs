@@ -83,11 +83,13 @@ async function runEngine(directory, name, argument) {
     JSON.stringify({ ...argument, engine: name, directory: place }),
   ])
   try {
-    return await new Promise((resolve, reject) => {
+    const answer = await new Promise((resolve, reject) => {
       child.once('message', resolve)
       child.once('error', reject)
       child.once('exit', (code, signal) => resolve({ failed: `it ended with ${signal ?? code}` }))
     })
+    if (answer.measured === undefined) child.kill() // Its connections may still be open.
+    return answer
   } finally {
     if (child.exitCode === null && child.signalCode === null) {
       await new Promise((resolve) => child.once('exit', resolve))

@@ -31,6 +31,19 @@ function anchorsOf(document: string): string[] {
   )
 }
 
+test('each table has its head, so that no line of one is shown as text', () => {
+  const headless = documents.flatMap((document) => {
+    const lines = readText(document).split('\n')
+    return lines.flatMap((line, at) => {
+      const isFirst = line.startsWith('|') && lines[at - 1]?.startsWith('|') !== true
+      const isWell = !isFirst || /^\|[\s:|-]+\|$/.test(lines[at + 1] ?? '')
+      return isWell ? [] : [`${document}:${at + 1}`]
+    })
+  })
+
+  expect(headless).toEqual([])
+})
+
 describe('links', () => {
   const links = documents.flatMap((document) => linksOf(document))
 

@@ -2,7 +2,12 @@
 import type { StoreOptions } from '../../../src/index.js'
 import type { Seeded } from '../../support/seeded.js'
 import { drawSwarm } from '../../support/swarm.js'
-import { type FaultName, LIBRARY_OPERATIONS, type RoundSwarm } from './history-job.js'
+import {
+  type FaultName,
+  LIBRARY_OPERATIONS,
+  type OperationName,
+  type RoundSwarm,
+} from './history-job.js'
 import { ACCOUNTS } from './round-tables.js'
 
 const HOUR_MS = 3_600_000
@@ -29,6 +34,15 @@ function drawOptions(random: Seeded): StoreOptions {
   }
 }
 
+const TRANSACTIONS = LIBRARY_OPERATIONS.filter((name) => /^(?:transact|audit)/.test(name))
+const OTHERS = LIBRARY_OPERATIONS.filter((name) => !TRANSACTIONS.includes(name))
+
+/** Transactions are half of all, or so. */
+function drawOperations(random: Seeded): readonly OperationName[] {
+  const transactions = drawSwarm(random, TRANSACTIONS)
+  return [...transactions, ...transactions, ...drawSwarm(random, OTHERS)]
+}
+
 /** @param faults - Those that the place knows. */
 export function drawRound(
   random: Seeded,
@@ -36,7 +50,7 @@ export function drawRound(
   options: StoreOptions,
 ): RoundSwarm {
   return {
-    operations: drawSwarm(random, LIBRARY_OPERATIONS),
+    operations: drawOperations(random),
     faults: random.once(4) ? [] : drawSwarm(random, faults),
     options: { ...drawOptions(random), ...options },
     keyed: ACCOUNTS.filter(() => random.once(2)),

@@ -2,7 +2,7 @@
 import type { RowWithId, Table, Team, TransactionTable } from '../../../src/index.js'
 import type { Seeded } from '../../support/seeded.js'
 import type { OperationName, RoundTables } from './history-job.js'
-import { ACCOUNTS, type Account, appended, CLAIMS, objectOf, SUM } from './round-tables.js'
+import { ACCOUNTS, type Account, appended, CLAIMS, objectOf } from './round-tables.js'
 import type { Seen } from './seen.js'
 
 /** What fails on purpose. */
@@ -444,5 +444,3 @@ export const readEverything: Plan = (place, seen, random) => {
     }
   }
 }
-
-export { SUM }

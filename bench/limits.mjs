@@ -15,7 +15,7 @@ const KEY = 'a-key-of-the-team-beyond-its-limits'
 const NEIGHBOUR_KEY = 'a-key-of-the-team-beside-it'
 const SECONDS = 4
 const AT_ONCE = 16
-/** The wait after a refusal, in milliseconds, as clients are told. */
+/** The wait after a refusal, in milliseconds, which clients are told to make. */
 const REFUSED_WAIT_MS = 20
 /** Makes a page of the table larger than the buffers of a connection. */
 const ROWS = 20_000

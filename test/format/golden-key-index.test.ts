@@ -110,7 +110,7 @@ describe('the hash of a key', () => {
     expect(hashOf('"email":"ab\\u0000","n":34.5')).not.toBe(same)
   })
 
-  test('of a text is that of its characters, if it was a number when it was stored', () => {
+  test('of a text is the hash of its characters, even if it was stored as a number', () => {
     expect(hashOf('"email":12.0,"n":1')).toBe(hashOf('"email":"12.0","n":1'))
     expect(hashOf('"email":12.0,"n":1')).not.toBe(hashOf('"email":"12","n":1'))
   })

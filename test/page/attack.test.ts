@@ -113,7 +113,7 @@ describe.skipIf(!HAS_BROWSER)('a page of another origin', () => {
     await directory?.remove()
   })
 
-  /** What a page of an address learns and does in the browser with the session. */
+  /** Opens an address in the browser with the session. @returns what its page has learned and done */
   async function attackFrom(address: string): Promise<Readonly<Record<string, string>>> {
     const page: Page = await directory.context.newPage()
     onTestFinished(() => page.close())

@@ -116,7 +116,7 @@ describe.skipIf(!HAS_BROWSER)('what others change', () => {
     await see(true)
     await ended
     await table.addRows(added(ROWS + 2, 3))
-    await third.getByText('3 rows changed.').waitFor() // A person who sees it learns it meanwhile.
+    await third.getByText('3 rows changed.').waitFor() // A visible tab is notified meanwhile.
     expect([asked, await other.getByText('rows changed.').isVisible()]).toEqual([[], false])
     await see(false)
     await other.getByText('3 rows changed.').waitFor()

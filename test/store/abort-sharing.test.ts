@@ -39,7 +39,7 @@ function atStep(steps: Steps, at: number, then: () => void): void {
   }
 }
 
-test('a garbage collection that others wait for goes on for them', async () => {
+test('a garbage collection that others await continues for them', async () => {
   const { store, team, steps } = await open()
   await overwritten(team)
   await delay(2) // past retention
@@ -174,7 +174,7 @@ test('a transaction in conflict is not called again after an abort', async () =>
   expect(await table.count()).toBe(3)
 })
 
-test('a transaction whose commit has begun ends as its commit does', async () => {
+test("a transaction whose commit has begun ends with the commit's outcome", async () => {
   const { team, steps } = await open()
   const { tableId } = await team.createTable({ name: 'x', rows: [{ n: 1 }] })
   const aborting = new AbortController()
@@ -195,7 +195,7 @@ test('a transaction whose commit has begun ends as its commit does', async () =>
   expect(await team.table(tableId).count()).toBe(2)
 })
 
-test('a transaction whose outcome is unknown says so, also after an abort', async () => {
+test('a transaction with an unknown outcome reports that, even after an abort', async () => {
   const { team, steps } = await open()
   const { tableId } = await team.createTable({ name: 'x', rows: [{ n: 1 }] })
   const aborting = new AbortController()

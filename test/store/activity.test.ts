@@ -34,7 +34,7 @@ async function* piecesOf(...texts: string[]): AsyncGenerator<Uint8Array<ArrayBuf
   for (const text of texts) yield new TextEncoder().encode(text)
 }
 
-test('rows are counted as they come in and go out, by every way', async () => {
+test('rows are counted when they arrive and when they are read, by every way', async () => {
   const { store, team } = await open({ pageRowsMax: 3 })
   const { tableId } = await team.createTable({ name: 'T', rows: [{ a: 1 }, { a: 2 }] })
   const table = team.table(tableId)
@@ -202,7 +202,7 @@ test('each cache counts its lookups: those that found an entry, and those that d
   expect(second['aliases']?.[1]).toBe(0)
 })
 
-test('a garbage collection says how many bytes are held, each object once', async () => {
+test('a garbage collection reports the bytes held, counting each object once', async () => {
   const { store, team } = await open({ orphanGraceMs: 0 })
   expect(store.activity().bytesHeld).toBeUndefined()
   const rows = Array.from({ length: 3_000 }, (_, a) => ({ a }))

@@ -39,7 +39,7 @@ for (const [what, walk] of Object.entries(WALKS)) {
   })
 }
 
-test('scans of a typed table keep rows until the end of the block, also the first', async () => {
+test('scans of a typed table, including the first one, hold rows until the end of the block', async () => {
   const { store, team, table } = await open()
   const typed = team.table(table.id, SCHEMA)
   for (const _ of ['the first checks the schema', 'the second does not']) {

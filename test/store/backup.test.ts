@@ -283,7 +283,7 @@ test('no object goes while a backup runs, and all that is not needed goes when i
   expect((await objects.list('')).length).toBeLessThan(before.length / 2)
 })
 
-test('a backup that is given up holds nothing any more, and a signal or a close ends one', async () => {
+test('an abandoned backup holds nothing any longer, and a signal or a close ends one', async () => {
   const { store, objects, clock } = await openRich()
   for await (const _ of store.backup()) break
   const team = store.team('acme')
@@ -305,7 +305,7 @@ test('a backup that is given up holds nothing any more, and a signal or a close 
   await expect(bytesOf(backup)).rejects.toMatchObject({ code: 'STORE_CLOSED' })
 })
 
-test('a backup is restored into an empty store only, and one whose versions are far enough', async () => {
+test('a backup is restored only into an empty store, and never below its versions', async () => {
   const { store } = await openRich()
   const bytes = await bytesOf(store.backup())
   const used = memoryObjects()
@@ -323,7 +323,7 @@ test('a backup is restored into an empty store only, and one whose versions are 
   }
 })
 
-test('versions go on above those of a store that was itself restored', async () => {
+test('versions continue above those of a store that was itself restored', async () => {
   const { store, clock } = await openRich()
   const first = await restored(await bytesOf(store.backup()), clock)
   const second = await restored(await bytesOf(first.backup()), clock)
@@ -410,7 +410,7 @@ describe('backup files and directories', () => {
     expect(await contentOf(copy)).toEqual(content)
   })
 
-  test('a damaged backup leaves nothing behind, and what is there is never replaced', async () => {
+  test('a damaged backup leaves nothing behind, and existing files are never replaced', async () => {
     const folder = await newFolder()
     await makeBackup(folder)
     const backup = await readFile(join(folder, 'backup'))

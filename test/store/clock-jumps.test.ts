@@ -133,7 +133,7 @@ test('a clock that is off begins and ends no lifetime on a shared store', async 
   expect((await team.createTable(request)).tableId).toBe(tableId)
 })
 
-test('a reader whose process stood still for longer than the grace finds no damage', async () => {
+test('a reader whose process was paused for longer than the grace period finds no damage', async () => {
   vi.useFakeTimers({ toFake: ['Date'] })
   onTestFinished(() => void vi.useRealTimers())
   const { team, objects } = await open({ inlineRowsMax: 0, cacheBytesMax: 0 })

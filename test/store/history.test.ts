@@ -237,7 +237,7 @@ test('the history of a table is what its versions were', { timeout: 600_000 }, a
   await fc.assert(property, runOptions(100))
 })
 
-test('rows of records that a merge removes all at once are in the versions before', async () => {
+test('row records that a merge removes all at once are in the versions before', async () => {
   const kv = await openLevelKv(new FaultDisk({ seed: 1 }).level())
   const sizes = { inlineRowsMax: 2, segmentRowsMax: 2, historyRetentionMs: HOUR_MS }
   const store = await openStore({ kv, objects: memoryObjects(), ...QUIET, ...sizes })
@@ -258,7 +258,7 @@ test('rows of records that a merge removes all at once are in the versions befor
   await store.close()
 })
 
-test('a watch that goes on after a crash misses nothing and repeats nothing', async () => {
+test('a watch that continues after a crash misses nothing and repeats nothing', async () => {
   const world = new World(5)
   await world.open()
   await world.create()
@@ -319,7 +319,7 @@ test('a watch sees the changes of another process of a shared store, and ends wi
   await kv.close()
 })
 
-test('a restored store goes on with its history, and versions of before are gone', async () => {
+test('a restored store continues its history, without the versions from before', async () => {
   const world = new World(3)
   await world.open()
   await world.create()

@@ -407,7 +407,7 @@ describe('after commits may have been lost', () => {
     )
   }
 
-  test('a job goes on with what it began with, and no operation begins with an old stash', async () => {
+  test('a job continues with the input with which it began, and no operation begins with an old stash', async () => {
     const path = await closedWithJobs()
     const raised = await openDirectoryPorts(path, RAISED)
     const store = await openStore({ maintenance: false, kv: raised.kv, objects: raised.objects })

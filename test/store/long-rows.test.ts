@@ -159,7 +159,7 @@ const longArray = fc
 const LIMITS = { columnsMax: 6, rowBytesMax: 1e6, segmentRowsMax: 65_536, segmentBytesMax: 1e9 }
 const NOTHING = { add: () => undefined, addRow: () => undefined, end: async () => undefined }
 
-test('a long array fits a type in steps if it does at once', () => {
+test('a long array fits a type in steps exactly if it does without', () => {
   const property = fc.property(longArray, fc.boolean(), fc.boolean(), (array, checks, isField) => {
     const token = JSON.stringify(array)
     const fits = isField ? textFieldFits : tokenFits

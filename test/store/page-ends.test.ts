@@ -30,7 +30,7 @@ async function walk(table: Table, limit: number): Promise<unknown[]> {
   }
 }
 
-test('a walk goes on behind the last row of a full extent, whatever is changed there', async () => {
+test('a walk continues after the last row of a full extent, whatever is changed there', async () => {
   const count = SLOTS_MAX + 3
   const { table, ids } = await openOne(count)
   const expected: unknown[] = Array.from({ length: count }, (_, n) => n)

@@ -5,7 +5,7 @@ import { plainDatabase } from '../support/plain-database.js'
 
 const QUIET = { maintenance: { garbageCollectionIntervalMs: 0, compactionIntervalMs: 0 } }
 
-test('a receipt is found under the version that callers knew, also after a loss of commits', async () => {
+test('a receipt is found under the version that clients know, even after a loss of commits', async () => {
   let versionBase = 0
   const whole = await openLevelKv(plainDatabase())
   const kv = new Proxy(whole, {

@@ -87,7 +87,7 @@ test.each([
   })
 })
 
-test('what does not begin as a backup is none, whatever follows', async () => {
+test('bytes that do not begin like a backup are refused, whatever follows', async () => {
   const restoring = restore([START, end(0, 0, 0)], (whole) => whole.set(utf8('RSTX')))
 
   await expect(restoring).rejects.toMatchObject({

@@ -1,9 +1,9 @@
-// Counts what was under way at the same time: operations beside operations, background work and faults.
+// Counts pairs that ran concurrently: operations with operations, background work and faults.
 
-/** By name, how often each of the names from it on was under way beside it: `add 3, merge 0`. */
+/** By name: how often it ran concurrently with itself and each later name, as `add 3, merge 0`. */
 export type PairCounts = Readonly<Record<string, string>>
 
-/** Something that was under way for a while. */
+/** Something that ran for a while. */
 export type Span = Readonly<{ name: string; from: number; to: number }>
 
 export class Pairs {
@@ -17,7 +17,7 @@ export class Pairs {
     this.#others = [...new Set(others)]
   }
 
-  /** What is under way in one run. @returns a function that begins something, and returns one that ends it. */
+  /** Starts the counts of one run. @returns a function that begins something, and returns a function that ends it */
   run(): (name: string) => () => void {
     const underWay: string[] = []
     return (name) => {

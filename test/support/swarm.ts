@@ -1,11 +1,11 @@
-// Swarm testing: a run that uses everything meets little of each thing, and some things hide others. So each run uses a
-// third to two thirds of what there is, some of it often.
+// Swarm testing: a run that uses everything tests each thing little, and some things hide others. So each run uses a
+// third to two thirds of everything, some of it often.
 import fc from 'fast-check'
 import { type Seeded, seeded } from './seeded.js'
 
 const WEIGHTS = [1, 1, 2, 4]
 
-/** What a run uses, each as many times as it is to be drawn beside the others. */
+/** The things that a run uses, repeated by their weights. */
 export function drawSwarm<T>(random: Seeded, all: readonly T[]): readonly T[] {
   const different = [...new Set(all)]
   const [least, most] = [Math.ceil(different.length / 3), Math.floor((different.length * 2) / 3)]
@@ -18,7 +18,7 @@ export function drawSwarm<T>(random: Seeded, all: readonly T[]): readonly T[] {
   return used.flatMap((one) => Array<T>(random.pick(WEIGHTS)).fill(one))
 }
 
-/** The same for fast-check: values of which each run draws a swarm. */
+/** A swarm as an arbitrary of fast-check. */
 export function anySwarm<T>(all: readonly T[]): fc.Arbitrary<readonly T[]> {
   return fc.noShrink(fc.nat()).map((seed) => drawSwarm(seeded(seed), all))
 }

@@ -1,4 +1,4 @@
-// The same damage to a plain LevelDB database, read in the ordinary way.
+// Does the damage of corruption.ts to a plain LevelDB database, and reads it in the ordinary way.
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cp, mkdir, rm } from 'node:fs/promises'

@@ -1,6 +1,6 @@
 // A design that the store does not use: a generation of rows as unsynced blocks in LevelDB, then one synced record that
-// says which generation holds. A synced write covers LevelDB's current log only, so blocks in the log before
-// may be lost although the record is there (LEVELDB.md, F6). The harness must see that.
+// names the current generation. A synced write covers only LevelDB's current log, so blocks in the previous log may be
+// lost although the record is there (LEVELDB.md, F6). The harness must detect that.
 //
 //     node baseline-writer.js '{"directory": …}'
 import process from 'node:process'

@@ -1,5 +1,5 @@
-// Imports rows by the chunks of one stash until it is killed; the next one goes on with the chunks that were
-// not acknowledged, and at last makes the table:
+// Imports rows by the chunks of one stash until it is killed. The next process continues with the chunks that were not
+// acknowledged, and finally creates the table:
 //
 //     node big-import.js '{"directory": …}'
 import { readFileSync } from 'node:fs'

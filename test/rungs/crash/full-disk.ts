@@ -1,8 +1,8 @@
-// Fills a disk under a store, sees how the store takes it, frees the space, and sees that all goes on:
+// Fills a disk under a store, checks how the store reacts, frees the space, and checks that the store resumes:
 //
 //     node full-disk.js '{"folder": …, "cases": […]}'
 //
-// The folder is on a small file system of its own, or the size of files is limited instead.
+// The folder is on a separate small file system, or the size of files is limited.
 import { execFileSync } from 'node:child_process'
 import { mkdir, readdir, readFile, rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,9 +1,9 @@
-// Opens stores on a full disk, sees what they do, frees the space, and sees that all goes on:
+// Opens stores on a full disk, checks how they react, frees the space, and checks that they resume:
 //
 //     node full-open.js '{"folder": …, "elsewhere": …, "cases": […]}'
 //
-// The folder is on a small file system of its own. The processes beside it are the same program, with what they do,
-// a directory and a case.
+// The folder is on a separate small file system. Helper processes are the same program, with an action, a directory and
+// a case.
 import { spawnSync } from 'node:child_process'
 import { mkdir, readdir, rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

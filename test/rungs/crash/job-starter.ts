@@ -1,4 +1,4 @@
-// A process that starts jobs until it is killed, and goes on with those that earlier processes left:
+// A process that starts jobs until it is killed, and continues those that earlier processes left:
 //
 //     node job-starter.js '{"directory": …}'
 import process from 'node:process'

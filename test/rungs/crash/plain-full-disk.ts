@@ -1,5 +1,5 @@
-// The behavior of plain LevelDB on a full disk: a write fails, there is space again, and later writes are acknowledged,
-// with sync, and gone after the next open (LEVELDB.md, F7). The harness must see that.
+// The behavior of plain LevelDB on a full disk: a write fails, space is freed, and later writes are acknowledged with
+// sync, but lost at the next open (LEVELDB.md, F7). The harness must detect that.
 //
 //     node plain-full-disk.js '{"folder": …, "cases": […]}'
 import { rm, statfs, writeFile } from 'node:fs/promises'

@@ -131,7 +131,7 @@ export function failingCalls(random: Seeded, directory: string): string[] {
   return ['strace', '-f', '-qq', '-o', '/dev/null', ...what, '-e', 'signal=none', ...only, '--']
 }
 
-/** strace, which delays flushes: the one of this number, and from there on each one after so many others. */
+/** strace, which delays flushes: this one, and each `every`-th after it. */
 export function slowFlushCommand(seconds: number, first: number, every: number): string[] {
   const calls = 'fsync,fdatasync'
   const delay = `inject=${calls}:delay_enter=${seconds}s:when=${first}+${every}`

@@ -1,16 +1,16 @@
-// A directory as a disk holds it, built from a trace of system calls: what was written, how much of it is
-// known to be on the disk, and which names are. From it the directory is made as it may be found after a
-// power cut at any point of the trace.
+// The state of a directory on the disk, built from a trace of system calls: which bytes were written, and which bytes
+// and names are known to be on the disk. From it the directory is made as a power cut at any point of the trace may
+// leave it.
 //
-// The rules are those that POSIX gives, no kinder:
+// The rules are those of POSIX, no more lenient:
 // - Bytes of a file are on the disk if an fsync or fdatasync of it that began after they were written has ended,
 //   or the write itself, if the file was opened with O_DSYNC or O_SYNC.
 // - Names of a directory are on the disk if an fsync of the directory that began after the change has ended.
-// - Bytes that were written over are those of before or the new ones, sector by sector.
-// - What is not known to be on the disk may be there, wholly, partly, or not.
-// One kindness is shown to chosen folders: file systems with a journal (ext4, xfs, btrfs) write a new file's
-// name with the file's first sync. LevelDB counts on that: it never syncs the name of a new log. By the
-// rules alone, 38 of 525 cuts lost acknowledged commits with a log.
+// - Overwritten bytes are the old or the new ones, sector by sector.
+// - What is not known to be on the disk may be there completely, partly, or not at all.
+// Chosen folders have one exception: file systems with a journal (ext4, xfs, btrfs) write the name of a new file with
+// its first sync. LevelDB relies on this: it never syncs the name of a new log. Without the exception, 38 of 525 cuts
+// lost acknowledged commits with a log.
 import { bytesOf, type SystemCall } from './system-calls.js'
 
 export type TracedFile = {

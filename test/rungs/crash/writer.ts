@@ -1,11 +1,9 @@
-// A process that writes to a store until it is killed, and says on its standard output what it begins and
-// what was acknowledged:
+// A process that writes to a store until it is killed, and prints what it begins and what was acknowledged:
 //
 //     node writer.js '{"directory": …}'
 //
-// Several lanes work at the same time, each on its own table, stashes and files, so that of each table
-// one change at most is under way; and all of them add to one shared table. Meanwhile several callers may make sure of
-// one table after another.
+// Several lanes work concurrently, each on its own table, stashes and files, so that each table has at most one change
+// under way. All of them add to one shared table. Meanwhile several callers may ensure one table after another.
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { openDirectory } from '../../../adapters/open-directory.js'

@@ -1,8 +1,8 @@
-// Goal: when the primary of PostgreSQL fails under load and its synchronous standby takes over, nothing acknowledged
-// is lost, doubled or out of order, and what is unknown is found out or reported.
+// Goal: when the primary of PostgreSQL fails under load and its synchronous standby takes over, nothing acknowledged is
+// lost, duplicated or out of order, and each unknown outcome is resolved or reported.
 // Method: two stores append to the same chains of records and add rows, through proxies whose connections are cut every
 // 0.7 seconds. All processes of the primary are killed, the standby is promoted, and the old primary follows it; so
-// each failover goes the other way. In the end the journal of what was acknowledged is compared with what is there.
+// each failover goes the other way. At the end the journal of acknowledged operations is compared with the content.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { openPostgresKv } from '../../../adapters/postgres.js'

@@ -1,4 +1,4 @@
-// Where a fleet has its data, its options, and what is left when it has ended.
+// The place of a fleet's data, its options, and what remains after its end.
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -15,10 +15,12 @@ import { ADMIN_KEY, type FleetPlace, type ObjectsPlace, openFleetPorts } from '.
 
 export type FleetTimes = Readonly<{ leaseMs: number; graceMs: number; maintainMs: number }>
 
-/** How much longer than the leases say it may take on a busy machine. */
+/** How much longer than the leases it may take on a busy machine. */
 const SLACK_MS = 60_000
 
-/** Recompressions run as they collect garbage, on each runtime: rows are stored as they are, and deflated later. */
+/**
+ * Recompressions run whenever garbage is collected, on each runtime: rows are stored uncompressed, and deflated later.
+ */
 export function fleetOptions({ leaseMs, graceMs, maintainMs }: FleetTimes): StoreOptions {
   return {
     ...SMALL_SIZES,
@@ -36,7 +38,7 @@ export function fleetOptions({ leaseMs, graceMs, maintainMs }: FleetTimes): Stor
   }
 }
 
-/** The bucket that the environment names, as for the tests of S3, else a folder. */
+/** The bucket that the environment names, as for the tests of S3; otherwise a folder. */
 export async function objectsPlace(folder: string, seed: number): Promise<ObjectsPlace> {
   const server = findS3Server()
   if (typeof server === 'string') {
@@ -47,7 +49,7 @@ export async function objectsPlace(folder: string, seed: number): Promise<Object
   return { ...server, keyPrefix: `fleet-${seed}-${Date.now()}/` }
 }
 
-/** The objects that a verification finds to have no name. */
+/** The objects that nothing names, according to a verification. */
 async function orphansAt(url: string, wrong: string[]): Promise<number> {
   const headers = { authorization: `Bearer ${ADMIN_KEY}` }
   const response = await fetch(`${url}/admin/verify`, { method: 'POST', headers })
@@ -64,7 +66,7 @@ type VerifyLine = Readonly<{
   finding?: Readonly<{ severity: string; kind: string; message: string }>
 }>
 
-/** Waits until the servers have deleted what nothing names. @returns how many there were, and how long it took. */
+/** Waits until the servers have deleted what nothing names. @returns how many there were, and how long it took */
 export async function awaitNoOrphans(
   fleet: Fleet,
   random: Seeded,
@@ -86,14 +88,14 @@ export async function awaitNoOrphans(
   }
 }
 
-/** Opens the store as the servers did, without their background work. The ports close with it. */
+/** Opens the store as the servers did, without background work. The ports close with it. */
 export async function openAgain(place: FleetPlace, clock?: Clock): Promise<Store> {
   const { kv, objects } = await openFleetPorts(place)
   const turned = clock && { clock, clockSkewMs: Number.MAX_SAFE_INTEGER }
   return openStore({ ...SMALL_SIZES, ...turned, kv, objects })
 }
 
-/** Empties the store, and looks for what is left. */
+/** Empties the store, and checks what remains. */
 export function findLeaksOf(place: FleetPlace, ledger: Ledger): Promise<string[]> {
   const data: Place = {
     open: (clock) => openAgain(place, clock),

@@ -1,4 +1,4 @@
-// A server on a store that several processes share, which works until it is ended:
+// A server on a shared store, which works until it is stopped:
 //
 //     node fleet-server.js '{"postgres": …}'
 import process from 'node:process'

@@ -1,13 +1,13 @@
-// Ports that tell of each of their steps: calls of the key-value store, by the kinds of their records, and of the object
+// Ports that report each step: calls of the key-value store, by the kinds of their records, and calls of the object
 // store.
 import { KEY_SPACE } from '../../../src/format/keys.js'
 import type { KvPartition, KvStore, KvView, ObjectStore } from '../../../src/ports.js'
 
-/** What is called at each step. The process may stop in it. */
+/** Called at each step. The process may be stopped in the call. */
 export type Steps = Readonly<{
-  /** Before and within a commit. */
+  /** Called before and during a commit. */
   pass(at: string): void
-  /** Elsewhere: a step may take longer. */
+  /** Called at other steps, which may be delayed. */
   wait(at: string): Promise<void> | undefined
 }>
 
@@ -21,7 +21,7 @@ function kindsOf(keys: readonly Bytes[]): string {
   return [...new Set(keys.map(([space = 0]) => SPACES.get(space) ?? 'other'))].sort().join(', ')
 }
 
-/** The same object, but for some of its members. */
+/** The same object, with some members replaced. */
 export function overlaid<T extends object>(target: T, own: Partial<T>): T {
   return new Proxy(target, {
     get(_, name) {
@@ -52,7 +52,7 @@ function steppedPartition(partition: KvPartition, isSystem: boolean, steps: Step
       const { puts = [], deletes = [] } = commit
       const kinds = kindsOf([...puts.map(([key]) => key), ...deletes])
       const at = `commit of ${isSystem ? 'the system, ' : ''}${kinds}`
-      steps.pass(`before a ${at}`) // Commits keep their order: one may be planned on the one before.
+      steps.pass(`before a ${at}`) // Commits keep their order: one may be planned on the previous one.
       const committing = partition.commit(commit)
       steps.pass(`within a ${at}`)
       const result = await committing

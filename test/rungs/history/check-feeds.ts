@@ -1,5 +1,5 @@
-// Checks what readers of feeds were told: each version once, in order and with the change that made it, and together the
-// rows that pages showed.
+// Checks the output of feed readers: each version once, in order and with the change that made it; together the changes
+// give the rows of the pages.
 import {
   type Anomaly,
   type FeedChange,
@@ -50,7 +50,7 @@ function checkVersions(
   return found
 }
 
-/** The object of the versions of a table. */
+/** The object that represents the versions of a table. */
 export function versionsOf(table: string): string {
   return `${table} versions`
 }
@@ -84,7 +84,7 @@ function pagesOf(table: string, operations: readonly Operation[]): Map<number, S
   return pages
 }
 
-/** Applies change after change. */
+/** Applies the changes one after another. */
 function checkRows(
   reader: string,
   told: readonly FeedChange[],

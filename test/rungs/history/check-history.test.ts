@@ -1,4 +1,4 @@
-// Goal: the checker finds each anomaly, and none where there is none.
+// Goal: the checker finds each anomaly, and none in a correct history.
 // Method: histories that are wrong on purpose, each in one way.
 import { expect, test } from 'vitest'
 import { checkHistory } from './check-history.js'
@@ -11,7 +11,7 @@ import {
   type Write,
 } from './history.js'
 
-/** Operations one after the other, each for 2 microseconds. */
+/** Operations one after another, each taking 2 microseconds. */
 function historyOf(operations: readonly Partial<Operation>[], feeds: readonly FeedChange[] = []) {
   const all = operations.map((given, at) => {
     const times = { from: 10 * at, to: 10 * at + 2 }
@@ -27,7 +27,7 @@ const read = (object: string, ...elements: string[]): Read => {
 const write = (object: string, ...elements: string[]): Write => ({ object, elements })
 const namesOf = (history: History) => [...new Set(checkHistory(history).map(({ name }) => name))]
 
-/** At the same time as all others. */
+/** Concurrent with all others. */
 const WIDE = { from: 0, to: 1_000 }
 
 const first = { id: 'a', writes: [write('x', 'a.0')] }
@@ -47,7 +47,7 @@ test('a history in an order that is that of real time has no anomaly', () => {
   expect(checkHistory(historyOf([first, second, { ...last, pages }], feeds))).toEqual([])
 })
 
-test('what overlaps may be in any order, what is unknown there or not, and a version be of nobody known', () => {
+test('overlapping operations may be in any order, unknown ones may have happened or not, and a version may have an unknown author', () => {
   const unknown = {
     id: 'u',
     outcome: 'unknown',

@@ -1,4 +1,4 @@
-// Checks a history: whether one order of its operations, which is that of real time too, explains all that was seen.
+// Checks a history: whether one order of its operations, consistent with real time, explains everything that was read.
 import { checkFeeds } from './check-feeds.js'
 import { findCycles } from './cycles.js'
 import type { Anomaly, History, Operation } from './history.js'
@@ -14,7 +14,7 @@ export function checkHistory(history: History): readonly Anomaly[] {
   ]
 }
 
-/** What one operation saw that no moment shows. */
+/** What one operation read that no single moment explains. */
 function checkOperation(
   { id, what, outcome, reads, sum, doubles = [] }: Operation,
   order: VersionOrder,

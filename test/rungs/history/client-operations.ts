@@ -70,7 +70,7 @@ const claim: Plan = ({ client, tables }, seen, random) => {
     seen.made('claims', Number((await client.table(tables.claims).addRows(rows)).version))
 }
 
-/** A delete says not whether the row was there, so that its version may be of another. */
+/** The answer to a delete does not tell whether the row existed, so its version may belong to another operation. */
 const release: Plan = ({ client, tables }, _, random) => {
   const k = random.pick(CLAIMS)
   return async () => {

@@ -1,6 +1,6 @@
-// Cycles in the order of operations, as Adya and Elle name them. An operation is before another if it wrote the version
-// before the other's (ww), the version that the other read (wr), if it read the version before the other's (rw), or if
-// it had ended before the other began (rt).
+// Cycles in the order of operations, named as by Adya and Elle. An operation precedes another if it wrote the version
+// before the other's (ww), if it wrote the version that the other read (wr), if it read the version before the other's
+// (rw), or if it ended before the other began (rt).
 import type { Anomaly, Operation } from './history.js'
 import type { Placed, VersionOrder } from './version-order.js'
 
@@ -8,10 +8,10 @@ export type EdgeKind = 'ww' | 'wr' | 'rw' | 'rt'
 
 export type Edge = Readonly<{ from: number; to: number; kind: EdgeKind; object: string }>
 
-/** Numbers below that of the operations are operations; others are moments between them. */
+/** Nodes below the number of operations are operations; the others are moments between them. */
 type Graph = Readonly<{ nodes: number; edges: readonly Edge[] }>
 
-/** The names of cycles: the kinds of edges of which they consist, the strongest first. */
+/** The names of cycles by the kinds of their edges, the strongest first. */
 const CYCLES: readonly Readonly<{
   name: string
   kinds: readonly EdgeKind[]
@@ -27,7 +27,7 @@ const CYCLES: readonly Readonly<{
   { name: 'G2-realtime', kinds: ['ww', 'wr', 'rw', 'rt'], rw: 'any' },
 ]
 
-/** @returns the strongest cycle of each strongly connected set of operations. */
+/** @returns the strongest cycle of each strongly connected set of operations */
 export function findCycles(operations: readonly Operation[], order: VersionOrder): Anomaly[] {
   const graph = graphOf(operations, order)
   return stronglyConnected(graph).map((members) => {
@@ -55,7 +55,7 @@ function graphOf(operations: readonly Operation[], order: VersionOrder): Graph {
     }
   }
   for (const operation of operations) {
-    if (operation.outcome !== 'done') continue // What failed has read nothing that counts.
+    if (operation.outcome !== 'done') continue // Reads of a failed operation do not count.
     for (const { object, length } of operation.reads) {
       const placed = order.get(object) ?? []
       const next = firstAbove(placed, length)
@@ -68,7 +68,7 @@ function graphOf(operations: readonly Operation[], order: VersionOrder): Graph {
   return { nodes: linkTimes(operations, edges), edges }
 }
 
-/** The index of the first that is longer. */
+/** The index of the first element that is longer. */
 function firstAbove(placed: readonly Placed[], length: number): number {
   let [low, high] = [0, placed.length]
   while (low < high) {
@@ -80,8 +80,8 @@ function firstAbove(placed: readonly Placed[], length: number): number {
 }
 
 /**
- * Real time as a chain of moments, one for each end: an operation is before the moment of its end, and after the last
- * moment before its beginning. @returns the number of nodes.
+ * Represents real time as a chain of moments, one for each end: an operation precedes the moment of its end, and
+ * follows the last moment before its beginning. @returns the number of nodes
  */
 function linkTimes(operations: readonly Operation[], edges: Edge[]): number {
   const done = operations.flatMap(({ to, outcome }, number) => {
@@ -103,7 +103,7 @@ function linkTimes(operations: readonly Operation[], edges: Edge[]): number {
   return operations.length + ends.length
 }
 
-/** Tarjan's algorithm without recursion. @returns the sets of more than one node. */
+/** Tarjan's algorithm without recursion. @returns the sets of more than one node */
 function stronglyConnected({ nodes, edges }: Graph): number[][] {
   const next = successorsOf(nodes, edges)
   const index = new Int32Array(nodes).fill(-1)
@@ -157,7 +157,7 @@ function successorsOf(nodes: number, edges: readonly Edge[]): (number[] | undefi
   return next
 }
 
-/** A shortest cycle of edges of some kinds; with `one`, and of one of the kind rw. */
+/** A shortest cycle with edges of some kinds; with `one`, also one edge of the kind rw. */
 function findCycle(
   edges: readonly Edge[],
   kinds: readonly EdgeKind[],
@@ -180,7 +180,7 @@ function findCycle(
   return shortest
 }
 
-/** Enough to name a cycle; a set of thousands of operations has many. */
+/** Enough to name a cycle: a set of thousands of operations has many. */
 const STARTS_MAX = 2_000
 
 function shortestPath(

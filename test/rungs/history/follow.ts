@@ -1,4 +1,4 @@
-// Readers of feeds, which say each change that they are told.
+// Readers of feeds, which print each change that they receive.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ClientTable } from '../../../src/client/client.js'
 import { ClientError } from '../../../src/client/client-error.js'
@@ -9,7 +9,7 @@ import { feedRowOf } from './round-tables.js'
 type Followed = Readonly<{
   name: string
   since: number
-  /** Of a client. Default: `watch`. */
+  /** How a client follows. Default: `watch`. */
   form?: 'changes' | 'watch'
   /** Ends it; undefined: it ends with the last change. */
   signal: AbortSignal | undefined
@@ -19,7 +19,7 @@ type Followed = Readonly<{
 
 const RETRY_MS = 20
 
-/** What the log names for a client. */
+/** The form of a client's name in the log. */
 const KEY_ID = /^[0-9a-f]{32}$/
 
 export async function followTable(table: Table, followed: Followed): Promise<void> {

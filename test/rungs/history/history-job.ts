@@ -1,4 +1,4 @@
-// What a process of a history is told, and what it says.
+// The job and the output of a process in a history.
 import type { StoreOptions } from '../../../src/index.js'
 import type { FleetPlace } from '../fleet/fleet-job.js'
 import type { FeedChange, FeedRow, Operation, Write } from './history.js'
@@ -6,23 +6,23 @@ import type { FeedChange, FeedRow, Operation, Write } from './history.js'
 export const TEAM = 'team'
 export const SERVER_KEY = 'a-key-of-the-history'
 
-/** Where a process works: a directory, a store that several processes share, or a server. */
+/** Where a process works: a directory, a shared store, or a server. */
 export type HistoryPlace =
   | Readonly<{ directory: string }>
   | (Omit<FleetPlace, 'postgres'> & Readonly<{ urls: readonly string[] }>)
   | Readonly<{ url: string }>
 
-/** The tables of a round: accounts, of which each row is a list; a list of rows; and claims of keys. */
+/** The tables of a round: accounts, in which each row is a list; a list of rows; and claims of keys. */
 export type RoundTables = Readonly<{
-  /** By name: the ID of the table, and those of its rows in their order. */
+  /** By name: the ID of the table, and the IDs of its rows in order. */
   accounts: Readonly<Record<string, Readonly<{ id: string; rows: readonly string[] }>>>
   log: string
   claims: string
-  /** By name: the version and the rows that each table has first. */
+  /** By name: the first version of each table, and its rows. */
   first: Readonly<Record<string, Readonly<{ version: number; rows: readonly FeedRow[] }>>>
 }>
 
-/** What a round draws. */
+/** The choices of a round. */
 export type RoundSwarm = Readonly<{
   operations: readonly OperationName[]
   faults: readonly FaultName[]
@@ -33,24 +33,24 @@ export type RoundSwarm = Readonly<{
 
 export type HistoryJob = Readonly<{
   place: HistoryPlace
-  /** Names its operations. */
+  /** The prefix of its operations' names. */
   name: string
   seed: number
   swarm: RoundSwarm
-  /** null: it makes them. */
+  /** null: it creates them. */
   tables: RoundTables | null
   callers: number
-  /** Where it serves the store meanwhile. */
+  /** The port on which it serves the store meanwhile. */
   port: number | null
-  /** The versions up to which it has told of the feeds, by table; null: it does not follow them. */
+  /** By table: the version up to which it has printed the feed; null: it does not follow. */
   since: Readonly<Record<string, number>> | null
   /** `work`: until it is told to end; `end`: reads everything, and deletes the tables. */
   does: 'work' | 'end'
-  /** The directory into which it restores its backup at the end; null: it does not. */
+  /** The directory into which it finally restores its backup; null: none. */
   restoreTo: string | null
 }>
 
-/** Of a library in the process. */
+/** The operations of the library, in the process. */
 export const LIBRARY_OPERATIONS = [
   ...(['transact', 'transact twice', 'transact and fail', 'transact overwrite'] as const),
   ...(['transact add', 'transact claim', 'audit', 'update', 'update many', 'overwrite'] as const),
@@ -58,7 +58,7 @@ export const LIBRARY_OPERATIONS = [
   ...(['read page', 'read log', 'read schema', 'read by key', 'read past'] as const),
 ] as const
 
-/** Of those, what a client of a server does. */
+/** Those that a client of a server does. */
 export const CLIENT_OPERATIONS = [
   ...(['update', 'update many', 'add', 'claim', 'release', 'read row'] as const),
   ...(['read page', 'read log', 'read by key'] as const),

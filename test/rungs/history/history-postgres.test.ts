@@ -1,6 +1,7 @@
-// Goal: as history.test.ts, for four processes that have one store open, on PostgreSQL and a folder or a bucket of objects.
+// Goal: as in history.test.ts, for four processes that have one store open, on PostgreSQL and a folder or a bucket of
+// objects.
 // Method: with Debian's PostgreSQL through failovers: the primary is killed and its synchronous standby promoted, while
-// connections are cut; else on a server from npm. Processes are killed, and paused for up to five leases.
+// connections are cut; otherwise on a server from npm. Processes are killed, and paused for up to five leases.
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -64,7 +65,7 @@ async function objectsPlace(seed: number): Promise<ObjectsPlace> {
   return { folder: objects }
 }
 
-/** Does something again and again beside a round. @returns a function that ends it */
+/** Repeats an action during a round. @returns a function that ends it */
 function besides(step: () => Promise<void>): () => Promise<void> {
   let isOver = false
   const running = (async () => {
@@ -78,7 +79,7 @@ function besides(step: () => Promise<void>): () => Promise<void> {
 
 type Sides = { primary: PostgresNode; standby: PostgresNode }
 
-/** Kills the primary, promotes its standby, and lets the old one follow it. */
+/** Kills the primary, promotes its standby, and makes the old primary follow it. */
 async function failOver(sides: Sides, round: Round): Promise<void> {
   const { primary, standby } = sides
   const from = nowMicros()

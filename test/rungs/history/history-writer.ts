@@ -1,5 +1,5 @@
-// A process of a history: it works on a store, or as a client of a server, and says on its standard output what it
-// calls and what comes of it:
+// A process of a history: it works on a store, or as a client of a server, and prints its calls and their
+// outcomes:
 //
 //     node history-writer.js '{"place": …}'
 import process from 'node:process'
@@ -39,7 +39,10 @@ process.once('SIGTERM', () => {
   isEnding = true
 })
 
-/** Failures that an operation may have beside others and when storage fails; each leaves everything as it was, or says so. */
+/**
+ * Failures that an operation may have because of concurrent ones or of storage. Each either changes nothing or says
+ * that the outcome is unknown.
+ */
 const EXPECTED: ReadonlySet<string> = new Set([
   ...['TRANSACTION_CONFLICT', 'PRECONDITION_FAILED', 'STORAGE_UNAVAILABLE', 'STORE_CLOSED'],
   ...['KEY_NOT_UNIQUE', 'RATE_LIMITED', 'HISTORY_GONE'],
@@ -47,7 +50,7 @@ const EXPECTED: ReadonlySet<string> = new Set([
 
 const CLIENT_EXPECTED: ReadonlySet<number> = new Set([0, 412, 429, 503])
 
-/** @returns what became of an operation that failed. */
+/** @returns the outcome of a failed operation */
 function outcomeOf(failure: unknown, what: string): 'unchanged' | 'unknown' {
   if (failure instanceof GivenUp) return 'unchanged'
   if (failure instanceof NotKnown) {
@@ -96,7 +99,7 @@ process.once('beforeExit', () => {
 
 type Planned = (seen: Seen) => () => Promise<void>
 
-/** @returns whether it was done. */
+/** @returns whether it succeeded */
 async function runOne(what: OperationName | 'end', plan: Planned): Promise<boolean> {
   const seen = new Seen(`${job.name}-${operations++}`)
   const run = plan(seen)
@@ -119,7 +122,7 @@ async function runOne(what: OperationName | 'end', plan: Planned): Promise<boole
   return outcome === 'done'
 }
 
-/** A caller after the other begins; all of them work until the process is told to end. */
+/** Callers begin one after another, and all work until the process is told to end. */
 async function workWith(planOf: (what: OperationName) => Planned | undefined): Promise<void> {
   const names = job.swarm.operations.filter((what) => planOf(what) !== undefined)
   const usable = names.length > 0 ? names : (['read row', 'update'] as const)

@@ -1,8 +1,8 @@
-// Goal: what several processes see of one store is explained by one order of their operations, which is that of real
-// time too: nothing is lost, torn, stale or doubled, and each feed tells each change once.
+// Goal: one order of operations, consistent with real time, explains what several processes see of one store: nothing
+// is lost, torn, stale or duplicated, and each feed has each change once.
 // Method: a process has a directory open, works on it with several callers and serves it to three others, which are
-// clients. Each round draws which operations, faults and options it uses. Processes are killed and paused, their clocks
-// jump, and the store is restored from its backup. What all of them said is one history, which is checked.
+// clients. Each round draws its operations, faults and options. Processes are killed and paused, their clocks jump, and
+// the store is restored from its backup. The output of all processes is one history, which is checked.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -76,5 +76,5 @@ test('one order explains what the owner of a directory and clients of its server
   )
 
   expect(wrong).toEqual([])
-  await rm(folder, { recursive: true }) // A failed one stays to be looked at.
+  await rm(folder, { recursive: true }) // A failed one is kept for inspection.
 })

@@ -1,20 +1,20 @@
-// A history: what several processes did to the tables of one store, as they saw it. The tables are seen as objects, each
-// of which is a list that only grows: the elements that were ever written to a row, the rows that were added to a table,
-// the columns that were added to it, its versions. Each element is unique, and names the operation that wrote it.
+// A history: what several processes did to the tables of one store, as they saw it. It treats the tables as objects,
+// each a list that only grows: the elements ever written to a row, the rows added to a table, the columns added to it,
+// its versions. Each element is unique, and names the operation that wrote it.
 
-/** What an operation saw of an object, before its own writes. */
+/** What an operation read of an object, before its own writes. */
 export type Read = Readonly<{
   object: string
   /** The number of elements. */
   length: number
-  /** The last elements, in order; none of an object that is known by its length alone, as a version is. */
+  /** The last elements, in order; empty for an object of which only the length is known, such as a version. */
   tail: readonly string[]
 }>
 
 /** What an operation appended to an object. */
 export type Write = Readonly<{
   object: string
-  /** In order, each `<operation>.<number>`; none: the object is known by its length alone. */
+  /** In order, each `<operation>.<number>`; empty: only the length of the object is known. */
   elements: readonly string[]
   /** The length of the object afterwards, if the operation knows it. */
   length?: number
@@ -31,39 +31,39 @@ export type Operation = Readonly<{
   /** `unchanged`: it failed without an effect. */
   outcome: 'done' | 'unchanged' | 'unknown'
   reads: readonly Read[]
-  /** All that it does if it is done. */
+  /** Everything that it writes if it succeeds. */
   writes: readonly Write[]
-  /** The sum of the amounts that it read at one moment, of all accounts. */
+  /** The sum of the amounts of all accounts, if it read them at one moment. */
   sum?: number
-  /** Keys that it saw twice in a table with that key. */
+  /** Keys that it found in two rows of a table with that key. */
   doubles?: readonly string[]
-  /** Tables that it saw whole: the text of their rows, by version. */
+  /** Tables that it read completely: the text of their rows, by version. */
   pages?: readonly Page[]
 }>
 
 export type Page = Readonly<{ table: string; version: number; text: string }>
 
-/** A row as the feed and pages tell it: its key, and what was written to it last. */
+/** A row in a feed or page: its key, and the last element written to it. */
 export type FeedRow = Readonly<{ id: string; key: string; last: string }>
 
-/** The reader that reads each feed from its beginning to its end; others may end before. */
+/** The reader that reads each feed completely. Others may end earlier. */
 export const LAST_READER = 'end'
 
-/** What one reader of the feed of a table was told of a version. */
+/** What one reader of a table's feed received about a version. */
 export type FeedChange = Readonly<{
   reader: string
   table: string
   version: number
   /** The operation that the log names as the author. */
   author?: string
-  /** Whether no row of before is left. */
+  /** Whether all previous rows were replaced. */
   replaced: boolean
-  /** Rows that were added or changed; absent: the reader is told versions alone. */
+  /** Added or changed rows; absent: the reader receives only versions. */
   rows?: readonly FeedRow[]
   removed?: readonly string[]
 }>
 
-/** A table: its version and its rows before the history, and its version after it. */
+/** A table: its version and rows before the history, and its version after it. */
 export type TableRange = Readonly<{
   table: string
   first: number
@@ -79,7 +79,7 @@ export type History = Readonly<{
   sum: number
 }>
 
-/** What is wrong with a history: the name of the anomaly, and what shows it. */
+/** A violation in a history: the name of the anomaly, and its evidence. */
 export type Anomaly = Readonly<{ name: string; text: string }>
 
 export function pageText(rows: readonly FeedRow[]): string {

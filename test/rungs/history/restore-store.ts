@@ -1,4 +1,4 @@
-// A store is restored from its backup: it has all that it had, and operations that were accepted before the backup end.
+// Restores a store from its backup: it has its whole content, and operations accepted before the backup end.
 import { restoreDirectory } from '../../../adapters/directory/restore-directory.js'
 import type { Store, Team } from '../../../src/index.js'
 import { pageText } from './history.js'
@@ -17,7 +17,7 @@ async function pagesOf(team: Team, tables: RoundTables): Promise<Pages> {
   return pages
 }
 
-/** Jobs that are accepted, and may still run at the backup. @returns their IDs */
+/** Accepted jobs, which may still run during the backup. @returns their IDs */
 async function startJobs(team: Team): Promise<readonly string[]> {
   const rows = Array.from({ length: ROWS }, (_, row) => ({ e: `row ${row}` }))
   const made = await team.createTable({ name: 'overwritten', rows: rows.slice(0, 1) })
@@ -32,7 +32,7 @@ async function startJobs(team: Team): Promise<readonly string[]> {
   return jobs.map(({ id }) => id)
 }
 
-/** Backs a store up, closes it, and opens what is restored. */
+/** Backs a store up, closes it, and opens the restored one. */
 export async function restoreStore(
   store: Store,
   directory: string,

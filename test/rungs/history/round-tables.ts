@@ -1,4 +1,4 @@
-// The tables of a round, and how their rows tell what was written to them.
+// The tables of a round, and how their rows show what was written to them.
 import type { RowWithId, Team } from '../../../src/index.js'
 import type { FeedRow, Read } from './history.js'
 import type { RoundTables } from './history-job.js'
@@ -8,7 +8,7 @@ const ROWS = 5
 export const AMOUNT = 100
 export const SUM = ACCOUNTS.length * ROWS * AMOUNT
 
-/** Enough to see what those wrote of whose end nobody knows. */
+/** Enough to show the writes of operations whose outcome is unknown. */
 const TAIL = 12
 
 export const CLAIMS = ['c0', 'c1', 'c2', 'c3', 'c4', 'c5']
@@ -65,7 +65,7 @@ export async function createTables(team: Team, keyed: readonly string[]): Promis
   return { ...tables, first }
 }
 
-/** Names and IDs. */
+/** The names and IDs of all tables. */
 export function allTables({
   accounts,
   log,
@@ -84,7 +84,7 @@ export function accountOf(row: Cells): Account {
   return { k: String(k), n: Number(n), tail: String(tail), amount: Number(amount) }
 }
 
-/** The object that a row is. */
+/** The object that represents a row. */
 export function objectOf(table: string, row: number | string): string {
   return `${table}/${typeof row === 'number' ? `r${row}` : row}`
 }

@@ -1,5 +1,4 @@
-// One round of a history: processes work on new tables, are killed, paused and started again, and what they said is
-// checked.
+// One round of a history: processes work on new tables, are killed, paused and restarted, and their output is checked.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Span } from '../../support/pairs.js'
 import type { Seeded } from '../../support/seeded.js'
@@ -23,7 +22,7 @@ import {
 } from './history-job.js'
 import { SUM } from './round-tables.js'
 
-/** A process of a round, through all its lives. */
+/** A process of a round, through all its restarts. */
 export type Member = Readonly<{
   name: string
   place: HistoryPlace
@@ -38,12 +37,12 @@ export type RoundPlan = Readonly<{
   seed: number
   swarm: RoundSwarm
   members: readonly Member[]
-  /** The round ends after so many operations were done. */
+  /** The number of successful operations after which the round ends. */
   operations: number
-  /** How long a process is paused at most, in milliseconds. */
+  /** The longest pause of a process, in milliseconds. */
   pauseMsMax: number
   restoreTo: string | null
-  /** Begins faults of what all processes use, and returns a function that ends them. */
+  /** Begins faults of shared resources. @returns a function that ends them */
   beside?: (round: Round) => () => Promise<void>
 }>
 

@@ -1,4 +1,4 @@
-// Round after round, up to the first that is wrong, and the report of all.
+// Runs rounds up to the first that is wrong, and reports all.
 
 import { report, sizeOf, type Tier, tier } from '../../support/ladder.js'
 import { Pairs } from '../../support/pairs.js'
@@ -6,7 +6,7 @@ import type { Seeded } from '../../support/seeded.js'
 import { BACKGROUND, FAULTS, type FaultName, LIBRARY_OPERATIONS } from './history-job.js'
 import { Round, type RoundPlan } from './round.js'
 
-/** In `npm test` and in CI two short rounds; else as many and as long as the size says. */
+/** Two short rounds in `npm test` and in CI; otherwise their number and length depend on the size. */
 export function roundsOf(
   rounds: Readonly<Record<Tier, number>>,
   operations: Readonly<Record<Tier, number>>,

@@ -1,4 +1,4 @@
-// What one operation sees and writes, as it goes on.
+// What one operation reads and writes.
 import type { RowWithId } from '../../../src/index.js'
 import { versionsOf } from './check-feeds.js'
 import { type Page, pageText, type Read, type Write } from './history.js'
@@ -10,9 +10,9 @@ export class Seen {
   readonly pages: Page[] = []
   readonly doubles: string[] = []
   sum: number | undefined
-  /** All that it writes, in the order of the plan. */
+  /** All its writes, in the order of the plan. */
   readonly #writes: Write[] = []
-  /** How long the objects are that it has written to. */
+  /** The lengths of the objects to which it has written. */
   readonly #lengths = new Map<string, number>()
   #elements = 0
 
@@ -20,7 +20,7 @@ export class Seen {
     this.id = id
   }
 
-  /** Before the call: that it will append elements to an object. @returns the elements. */
+  /** Plans, before the call, that it will append elements to an object. @returns the elements */
   plan(object: string, count = 1): readonly string[] {
     const elements = Array.from({ length: count }, () => `${this.id}.${this.#elements++}`)
     this.#writes.push({ object, elements })
@@ -31,7 +31,7 @@ export class Seen {
     return this.#writes
   }
 
-  /** Forgets what a call of a transaction's function has seen that is called again. */
+  /** Forgets what the function of a transaction has read, before it is called again. */
   reset(): void {
     for (const list of [this.reads, this.pages, this.doubles]) list.length = 0
     this.sum = undefined
@@ -42,7 +42,7 @@ export class Seen {
     this.reads.push(read)
   }
 
-  /** A row of accounts; null: it was not there, which must not be. */
+  /** Records a row of accounts; null: it was missing, which must not happen. */
   row(table: string, object: string, row: Readonly<Record<string, unknown>> | null | undefined) {
     if (row === null || row === undefined) {
       this.reads.push({ object, length: -1, tail: [] })
@@ -57,7 +57,7 @@ export class Seen {
     this.reads.push({ object: versionsOf(table), length, tail: [] })
   }
 
-  /** All rows of a table, at a version. */
+  /** Records all rows of a table at a version. */
   page(table: string, version: number, rows: readonly RowWithId[]): void {
     this.version(table, version)
     const told = rows.map(feedRowOf)
@@ -70,7 +70,7 @@ export class Seen {
     this.doubles.push(...keys.filter((key, at) => keys.indexOf(key) !== at))
   }
 
-  /** That the plan for an object was carried out: its length, if it is known. */
+  /** Records that the plan for an object was carried out, and the object's length. */
   wrote(object: string, length: number): void {
     this.#lengths.set(object, length)
   }

@@ -1,8 +1,8 @@
-// The order of the versions of each object, from what was read and acknowledged alone: no element is at two places, no
-// place has two elements, and what was acknowledged is somewhere.
+// The order of the versions of each object, only from reads and acknowledgements: no element is at two places, no place
+// has two elements, and what was acknowledged is somewhere.
 import type { Anomaly, Operation } from './history.js'
 
-/** An operation at a place of the order of an object: after it the object has this length. */
+/** An operation at a place in the order of an object: after it the object has this length. */
 export type Placed = Readonly<{ length: number; operation: Operation }>
 
 /** The operations that wrote to each object, in their order. */
@@ -21,7 +21,7 @@ class Places {
     this.#anomalies = anomalies
   }
 
-  /** Elements that end at a length. */
+  /** Records elements that end at a length. */
   note(elements: readonly string[], length: number, by: string): void {
     for (const [index, element] of elements.entries()) {
       const place = length - elements.length + index + 1
@@ -48,7 +48,7 @@ class Places {
     return this.#places.get(element)
   }
 
-  /** The elements in order; a place that nobody saw is an anomaly. */
+  /** The elements in order. A place that nobody read is an anomaly. */
   all(): readonly string[] {
     const last = Math.max(0, ...this.#elements.keys())
     return Array.from({ length: last }, (_, index) => {
@@ -107,7 +107,7 @@ type Known = Readonly<{
   anomalies: Anomaly[]
 }>
 
-/** Who wrote the elements, run by run: those of one operation stand together, and are all of its own. */
+/** Finds the writers of elements, run by run: the elements of an operation are consecutive, and complete. */
 function placeElements(elements: readonly string[], known: Known): Placed[] {
   const { object, byId, anomalies } = known
   const placed: Placed[] = []
@@ -137,7 +137,7 @@ function placeElements(elements: readonly string[], known: Known): Placed[] {
   return placed
 }
 
-/** What was acknowledged is there; what is unknown is there whole or not at all. */
+/** Acknowledged writes are there; unknown ones are there completely or not at all. */
 function checkWrites(
   { id, outcome, writes }: Operation,
   places: ReadonlyMap<string, Places>,
@@ -158,7 +158,7 @@ function checkWrites(
     anomalies.push({ name: 'torn', text: `of ${id} there is no ${told}` })
 }
 
-/** Objects that are known by their lengths alone: those of which somebody knows. */
+/** Objects of which only lengths are known: their operations with a known length. */
 function orderLengths(
   operations: readonly Operation[],
   anomalies: Anomaly[],

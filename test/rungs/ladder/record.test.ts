@@ -34,7 +34,7 @@ test('runs of a suite add up; figures in its name are of one run', () => {
   })
 })
 
-test('pairs of several runs add up, and those that rarely met are told', () => {
+test('pairs of several runs add up, and rare ones are reported', () => {
   const found = {}
   const line = { suite: 'T3 races', runs: 3, seed: 7, violations: 0 }
   addLine(found, { ...line, pairs: { add: 'add 3, read row 999', 'read row': 'read row 0' } })

@@ -41,7 +41,7 @@ class One implements RunCommand {
     const { tables } = model.state
     const table = tables[this.#spec.table % Math.max(1, tables.length)]
     if (table === undefined) return
-    // A failed operation changes nothing: the version shows it now, the end of the run the rest.
+    // A failed operation changes nothing: the version shows this now, and the end of the run shows the rest.
     await runAlone(readVersion({ instance: 1, tableId: table.id }), model, world)
   }
 

@@ -1,8 +1,8 @@
-// Goal: a process that stops keeps its directory and all that it acknowledged, however long it stops; so does one whose disk
-// takes 5 seconds to flush.
-// Method: the writer of T6 is stopped at random moments, for longer than others watch the beats of an owner that they
-// cannot see. Meanwhile another process wants the directory, which must be refused. Or strace delays some of its flushes.
-// Then it is killed, and the store is compared with what it said.
+// Goal: a paused process keeps its directory and everything that it acknowledged, however long the pause; so does one
+// whose disk takes 5 seconds to flush.
+// Method: the writer of T6 is paused at random moments, for longer than others watch the heartbeats of an owner that
+// they cannot see. Meanwhile another process tries to open the directory, which must be refused. Or strace delays some
+// of its flushes. Then it is killed, and the store is compared with its output.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ const OPERATIONS_OF_WRITER = 1_000_000
 const OPERATIONS_OF_SLOW_LANE = 10
 const FLUSH_SECONDS = 5
 const STOP_MS_MAX = 3_000
-/** Once in so many rounds it stops for longer than three beats. */
+/** In one round of this number the pause is longer than three heartbeats. */
 const LONG_EVERY = 15
 const LONG_MS = 8_000
 
@@ -76,7 +76,7 @@ test('a process that stops keeps its directory', { timeout: TIMEOUT_MS }, async 
   report({ suite, seed, runs: STOPS, seconds, violations: wrong.length })
   expect(wrong).toEqual([])
   expect(ledger.acknowledged).toBeGreaterThan(STOPS)
-  await rm(directory, { recursive: true }) // A failed one stays to be looked at.
+  await rm(directory, { recursive: true }) // A failed one is kept for inspection.
 })
 
 test('a disk that takes 5 seconds to flush delays, and loses nothing', {

@@ -735,7 +735,7 @@ class Schedule {
     this.#decidePending()
   }
 
-  /** Compares what power cuts undid with what was promised, and takes the oracle back with it. */
+  /** Checks that power cuts undid no promised batch, and takes the oracle back to the remaining ones. */
   #settleLoss(): void {
     const { disk, options } = this.world
     const lost = disk.takeLost()

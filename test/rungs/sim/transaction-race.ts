@@ -262,7 +262,7 @@ function replay(state: State, { spec, id }: Ran, seen: Seen): State | null {
   return next
 }
 
-/** Whether some order of the remaining transactions leads from the last of some states to the final content. */
+/** Whether some order of the remaining transactions leads from the last state to the final content. */
 function explains(
   state: State,
   rest: readonly Ran[],

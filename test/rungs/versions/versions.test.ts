@@ -1,9 +1,9 @@
-// Goal: an earlier version and this one work on the same data, one after the other in a directory, at once on one
-// PostgreSQL: nothing acknowledged is lost, doubled or misread by either, and nothing is left for good. While one has a
-// directory, the other is refused, and changes nothing.
-// Method: the writers of T6, of one version and then the other, are killed at random moments; and the servers of T18 are
-// replaced one by one by the other version and back, in order or by a kill, while clients work through all of them. The
-// journals say what must be there. Programs of the earlier version are built from a commit of this repository.
+// Goal: an earlier version and this one work on the same data, one after another in a directory, at once on one
+// PostgreSQL: neither loses, duplicates or misreads anything acknowledged, and nothing is left for good. While one has
+// a directory open, the other is refused, and changes nothing.
+// Method: the writers of T6, of one version and then of the other, are killed at random moments. The servers of T18 are
+// replaced one by one by the other version and back, with a stop or a kill, while clients work through all of them. The
+// content is compared with the journals. Programs of the earlier version are built from a commit of this repository.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -92,7 +92,7 @@ const EARLIER_NAMES: Readonly<Record<string, string>> = {
   recompression: 'settledCompression',
 }
 
-/** The options with the names that they had. */
+/** The options by their earlier names. */
 function earlierNames({ maintenance, ...options }: ReturnType<typeof fleetOptions>): object {
   const all = Object.entries({ ...options, ...maintenance })
   return Object.fromEntries(all.map(([name, value]) => [EARLIER_NAMES[name] ?? name, value]))
@@ -106,13 +106,13 @@ function versionOf(which: number): Version {
 
 type Life = { directory: string; ledger: Ledger; random: Seeded; refused: number }
 
-/** A garbage collection was called a sweep. */
+/** The earlier version called a garbage collection a sweep. */
 function inWordsOfThis(line: LogLine): LogLine {
   const isSweep = line.say === 'begin' && (line.change.do as string) === 'sweep'
   return isSweep ? { ...line, change: { do: 'garbageCollection' } } : line
 }
 
-/** A writer of a version, killed at a random moment. Meanwhile the other version may want the directory. */
+/** A writer of one version, killed at a random moment. Meanwhile the other version may try to open the directory. */
 async function writeOnce(which: number, life: Life, round: number): Promise<void> {
   const { directory, ledger, random } = life
   const firstOperation = 1 + round * OPERATIONS_OF_WRITER
@@ -147,7 +147,7 @@ test('two versions open a directory in turn', { timeout: TIMEOUT_MS }, async (co
   const wrong: string[] = []
   for (let round = 0; round < ROUNDS && wrong.length === 0; round++) {
     await writeOnce(random.below(2), life, round)
-    // Else the next version opens what the last one left.
+    // Otherwise the next version opens what the previous one left.
     if (random.once(3)) wrong.push(...(await audit(directory, ledger)))
   }
   wrong.push(...(await audit(directory, ledger)), ...(await findLeaks(directory, ledger)))
@@ -159,7 +159,10 @@ test('two versions open a directory in turn', { timeout: TIMEOUT_MS }, async (co
   expect(life.refused).toBeGreaterThan(0)
 })
 
-/** Replaces the servers one by one by the other version, and back, until the time is over; at the end all are of this. */
+/**
+ * Replaces the servers one by one by the other version, and back, until the time is over. At the end all have this
+ * version.
+ */
 async function roll(fleet: Fleet, versionAt: number[], random: Seeded): Promise<number> {
   const endsAt = performance.now() + SECONDS * 1_000
   let replaced = 0
@@ -213,5 +216,5 @@ test('two versions serve one PostgreSQL', { timeout: TIMEOUT_MS }, async (contex
   console.log(JSON.stringify({ clients: summaryOf(clients), notes: [...fleet.notes] }))
   expect(wrong).toEqual([])
   expect(ledger.acknowledged).toBeGreaterThan(SECONDS)
-  await rm(folder, { recursive: true }) // A failed one stays to be looked at.
+  await rm(folder, { recursive: true }) // A failed one is kept for inspection.
 })

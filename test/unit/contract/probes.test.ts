@@ -44,7 +44,7 @@ test.each(['/healthz', '/readyz', '/healthz/', '/readyz/'])('%s needs no key', a
 })
 
 test('a probe that is switched off is an unknown path, which needs a key first', async () => {
-  allowAnyAnswer() // The document describes a server that has them.
+  allowAnyAnswer() // The document describes a server with probes.
   const send = sender(await memory(), { probes: false })
 
   for (const path of ['/healthz', '/readyz']) {

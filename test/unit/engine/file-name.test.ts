@@ -45,7 +45,7 @@ describe('cleaning', () => {
     for (const name of NAMES) expectClean(cleanFileName(name))
   })
 
-  test('any text becomes a clean name, which stays as it is', () => {
+  test('any text becomes a clean name, and a clean name stays unchanged', () => {
     const text = fc.oneof(
       fc.string({ unit: anyCodePoint, maxLength: 400 }),
       fc

@@ -25,7 +25,7 @@ const change = (checked: Values, written: Values) => ({
 
 const newCommit = () => new JoinedCommit(1, utf8('head'), utf8('0'))
 
-test('what one change writes, a later one checks and writes again', () => {
+test('a change checks what an earlier one writes, and writes it again', () => {
   const joined = newCommit()
 
   expect(joined.add(change({ page: 'a', other: null }, { page: 'b', row: 'r' }), utf8('1'))).toBe(

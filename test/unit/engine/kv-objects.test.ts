@@ -68,7 +68,7 @@ test.each([0, 1, 2])('a delete that is cut off after %i commits is finished', as
   await kv.close()
 })
 
-test('a store stands on two databases, and is there when they are opened again', async () => {
+test('a store on two databases is complete when they are opened again', async () => {
   const [rows, objects] = [new MemoryLevel(), new MemoryLevel()]
   const open = async () => {
     const kv = await openLevelKv(rows)

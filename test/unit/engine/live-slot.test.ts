@@ -49,7 +49,7 @@ describe('a slot without a row record', () => {
   })
 })
 
-test('only the segment of a compaction says which slots are deleted', () => {
+test('only the segment of a compaction tells which slots are deleted', () => {
   const found = [null, closed, sealed, compacted, compactedDead].map(compactedSegment)
 
   expect(found).toEqual([null, null, null, segment, null])

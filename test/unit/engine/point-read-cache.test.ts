@@ -169,7 +169,7 @@ describe('a table that was imported', () => {
     expect(await table.getJson(id)).toMatchObject({ version: 1 })
   })
 
-  test('shows every change of any table at once, whatever was read before', async () => {
+  test('every change of any table is visible at once, whatever was read before', async () => {
     const property = fc.asyncProperty(fc.integer(), async (seed) => {
       const random = seeded(seed)
       const { store } = await open()

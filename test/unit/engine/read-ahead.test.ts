@@ -177,7 +177,7 @@ describe('reads of a segment that is not known yet', () => {
     }
   })
 
-  test('the next row of it takes one request, for its frame', async () => {
+  test('the next row of the segment takes one request, for its frame', async () => {
     const far = new FarObjects(random, KIB * KIB)
     const ref = await far.add(1, texts, 'none')
     const cache = segmentCacheOf(far.store, KIB * KIB)

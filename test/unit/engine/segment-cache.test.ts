@@ -67,7 +67,7 @@ describe('rows that come at once', () => {
     },
   )
 
-  test('every row of every frame is found, also without room to keep anything', () => {
+  test('every row of every frame is found, even without room to cache anything', () => {
     for (const budget of [0, BUDGET_BYTES]) {
       const cache = segmentCacheOf(objects(AT_ONCE), budget)
       const rows = [...TEXTS.keys(), ...TEXTS.keys()]
@@ -75,7 +75,7 @@ describe('rows that come at once', () => {
     }
   })
 
-  test('a frame that is damaged is refused each time, and so is a row that is not there', () => {
+  test('a damaged frame is refused each time, and so is a missing row', () => {
     const cache = segmentCacheOf(objects(AT_ONCE), BUDGET_BYTES)
     expect(cache.rowText(ref, 199)).toBe(TEXTS[199])
     bytes[100] = (bytes[100] ?? 0) ^ 1

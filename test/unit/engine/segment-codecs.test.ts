@@ -198,7 +198,7 @@ describe('a store with rows in zstd', () => {
     expect(await within(ports, {}, readAll)).toBe(300)
   })
 
-  test('is refused also if an earlier version wrote it, which kept no record of codecs', async () => {
+  test('is refused even if an earlier version, which kept no record of codecs, wrote it', async () => {
     const ports = await openPorts()
     setZstd(true)
     await within(ports, { compression: 'zstd' }, (store) => addTable(store))
@@ -209,7 +209,7 @@ describe('a store with rows in zstd', () => {
     expect(await noted(ports)).toBeNull()
   })
 
-  test('is refused also if only one frame of it is in zstd', async () => {
+  test('is refused even if only one of its frames uses zstd', async () => {
     const ports = await openPorts()
     await within(ports, { compression: 'none' }, (store) => addTable(store))
     setZstd(true)
@@ -264,7 +264,7 @@ describe('a store with rows in zstd', () => {
     await expect(within(ports, {}, readAll)).rejects.toMatchObject(REFUSED)
   })
 
-  test('is refused also while only a stash has such rows', async () => {
+  test('is refused even while only a stash has such rows', async () => {
     const ports = await openPorts()
     setZstd(true)
     await within(ports, { compression: 'zstd' }, (store) => store.team('t').stash('s').put(0, ROWS))
@@ -343,7 +343,7 @@ describe('the codecs record', () => {
     expect(await noted(ports)).toBe(DEFLATE | ZSTD)
   })
 
-  test('is not made where nobody knows what earlier segments have', async () => {
+  test('is not created while the codecs of earlier segments are unknown', async () => {
     const ports = await openPorts()
     setZstd(true)
     await within(ports, { compression: 'zstd' }, (store) => addTable(store))

@@ -41,7 +41,7 @@ async function turns(): Promise<void> {
 }
 
 describe('small segments', () => {
-  test('go alone if they come alone, at once, under their own IDs', async () => {
+  test('are stored separately and at once, under their own IDs, if they come one at a time', async () => {
     const { puts, put } = openPuts()
     const { object, place } = put(1, 10)
     await Promise.resolve()
@@ -52,7 +52,7 @@ describe('small segments', () => {
     expect(await place).toBeUndefined()
   })
 
-  test('that come while one is put go together, one after the other', async () => {
+  test('share objects, one after another, if they come while one is put', async () => {
     const { ids, puts, put } = openPuts()
     const first = put(1, 10)
     await turns()
@@ -97,7 +97,7 @@ describe('small segments', () => {
     expect(puts.map(({ bytes }) => bytes.length / 64 / 1024)).toEqual([1 / 64 / 1024, 16, 16, 8])
   })
 
-  test('of a group that is not stored all fail, and those after them do not', async () => {
+  test('all fail if their shared object is not stored, and later ones do not', async () => {
     const { ids, puts, put } = openPuts()
     const first = put(1, 1)
     await turns()
@@ -121,7 +121,7 @@ describe('small segments', () => {
     await Promise.all([first.place, later.place])
   })
 
-  test('of an incarnation that was lost meanwhile go alone', async () => {
+  test('are stored separately if their incarnation was lost meanwhile', async () => {
     const { ids, puts, put } = openPuts()
     const first = put(1, 1)
     await turns()

@@ -97,7 +97,7 @@ describe('the index of the input', () => {
   })
 })
 
-test('a large array that is freed has no memory any more', () => {
+test('a freed large array has no memory', () => {
   const array = new Uint32Array(1_000)
   freeLargeArray(array)
   expect(array.buffer.byteLength).toBe(0)
@@ -109,7 +109,7 @@ test('fingerprints are found in an index that grows and is full up to its end', 
   const known = new Map<string, number>()
   const words = new Uint32Array(FINGERPRINT.words)
   for (let row = 0; row < 5_000; row++) {
-    // Many of them belong to the last slots, and continue in the first ones.
+    // Many hashes belong to the last slots, and continue in the first ones.
     const first = random.once(2) ? 2 ** 32 - 1 - random.below(50) : random.below(2 ** 32)
     words.set([first, random.below(3), random.below(3), 0, row, 7])
     const name = words.subarray(0, 3).join()

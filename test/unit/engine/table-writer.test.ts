@@ -56,7 +56,7 @@ async function openTables() {
   return { decode, put, change }
 }
 
-test('of a table that is changed again and again the head is decoded once, until another one is changed', async () => {
+test('the head of a table that is changed repeatedly is decoded once, until another table is changed', async () => {
   const { decode, change } = await openTables()
   const decoded: number[] = []
   for (const number of [1, 1, 1, 2, 2, 1, 1]) {
@@ -73,13 +73,13 @@ test('a writer that rests does not take its own last head for that of somebody e
   expect([await change(1, true), await change(1), await change(1)]).toEqual([40, 40, 41])
 })
 
-test('changes of several tables at once each have the next version of their own', async () => {
+test('concurrent changes of several tables each get the next version of their table', async () => {
   const { change } = await openTables()
   const all = [1, 2, 1, 2, 2, 1].map((number) => change(number))
   expect(await Promise.all(all)).toEqual([1, 1, 2, 2, 3, 3])
 })
 
-test('on a shared store, a plan that a commit in flight hinders is made again, also if that has settled by then', async () => {
+test('on a shared store, a plan that a commit in flight blocks is repeated, even if that commit has settled meanwhile', async () => {
   const level = (await openLevelKv(new MemoryLevel())).partition('p')
   const table = new Uint8Array(16)
   const head = { version: 1, commitNonce: new Uint8Array(8), order: 1, generation: GENERATION }

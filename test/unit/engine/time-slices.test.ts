@@ -12,7 +12,7 @@ function handClock() {
 }
 
 describe('a pause is due', () => {
-  test('when 5 ms have passed, which is looked at once in 8 KiB of work', () => {
+  test('when 5 ms have passed, checked once per 8 KiB of work', () => {
     const clock = handClock()
     const slices = new SliceTurns(clock).begin()
     expect(slices.spend(8 * KIB)).toBe(false)
@@ -62,7 +62,7 @@ describe('a pause is due', () => {
   })
 })
 
-test('operations go on one in a turn of the event loop, in the order of their pauses', async () => {
+test('operations continue one per turn of the event loop, in the order of their pauses', async () => {
   const turns = new SliceTurns(handClock())
   let log = ''
   const operations = ['a', 'b', 'c'].map(async (name) => {
@@ -89,7 +89,7 @@ function* sumOf(numbers: readonly number[]): Steps<number> {
 }
 
 describe('work in steps', () => {
-  test('is done at once if it ends within a slice', () => {
+  test('runs without a pause if it ends within a slice', () => {
     expect(new SliceTurns(handClock()).begin().run(sumOf([1, 2, 3]))).toBe(6)
     expect(runAtOnce(sumOf([1, 2, 3]))).toBe(6)
   })

@@ -43,7 +43,7 @@ const row = fc.record(
 )
 const body = fc.array(row, { minLength: 1, maxLength: 70 })
 
-test('a row noted where it was scanned is noted as its text is', () => {
+test('a row is recorded the same from where it was scanned as from its text', () => {
   const check = (rows: readonly Record<string, string>[]): void => {
     const texts = rows.map((cells) =>
       Object.entries(cells).map(([id, token]) => `"${id}":${token}`),
@@ -118,7 +118,7 @@ test.each([3, 4_095, 4_096, 4_097, 30_000])(
   },
 )
 
-test('a greatest text is cut if one that goes on after the same bytes comes later', async () => {
+test('a greatest text is cut if a later one extends the same bytes', async () => {
   const builder = new SegmentBuilder(OBJECT, 64, 'none', undefined, true)
   const text = 'x'.repeat(32)
   builder.add(`"s":"${text}"`)

@@ -138,11 +138,11 @@ describe.each(READERS)('%s', (_, record, read) => {
     expect(problemOf(() => read(record))).toBe('nothing')
   })
 
-  test('of a record version that nobody wrote is refused', () => {
+  test('with an unknown record version is refused', () => {
     expect(problemOf(() => read(withByte(record, 0, 9)))).toMatch('record version 9 is unknown')
   })
 
-  test('that ends early is refused, wherever it ends', () => {
+  test('is refused wherever it is cut', () => {
     const sizes = Array.from({ length: record.length }, (_, size) => size)
     const taken = sizes.filter(
       (size) => problemOf(() => read(record.subarray(0, size))) === 'nothing',
@@ -185,14 +185,14 @@ test.each([
   expect(problemOf(() => read(withByte(record, at, byte)))).toMatch(problem)
 })
 
-test('an entry is read only from a page that has it, and of the record version that is known', () => {
+test('an entry is read only from a page that has it, with a known record version', () => {
   expect(decodeExtentEntry(PAGE, 1)).toMatchObject({ rowCount: 3, version: 9 })
   expect(decodeExtentEntry(PAGE, 2)).toBeNull()
   expect(decodeExtentEntry(PAGE.subarray(0, -1), 1)).toBeNull()
   expect(decodeExtentEntry(withByte(PAGE, 0, 2), 1)).toBeNull()
 })
 
-test('a chunk is refused whose column list has another length', () => {
+test('a chunk whose column list has another length is refused', () => {
   const reference = encodeChunkReference({
     putAt: 1,
     list: { crc: 1, probe: 0 },

@@ -16,7 +16,7 @@ const row = fc.dictionary(id, fc.oneof(scalar, fc.array(scalar, { maxLength: 3 }
 /** With these, there are more columns than are searched for one at a time. */
 const OTHERS = Array.from({ length: 4 }, (_, at) => `not there ${at}`)
 
-test('a few columns are found as they are among many', () => {
+test('a few columns are found the same as among many', () => {
   const check = (rows: readonly object[], ids: readonly string[]): void => {
     const few = new RowCells(ids)
     const many = new RowCells([...ids, ...OTHERS])
@@ -48,7 +48,7 @@ test.each([
   expect(cells.count).toBe(0)
 })
 
-test('a column that comes to stand elsewhere is found there, and one that is not there is not', () => {
+test('a column that moves is found in its new place, and a missing one is not found', () => {
   const cells = new RowCells(['n', 'm'])
   const far = 'x'.repeat(60)
   const texts = [

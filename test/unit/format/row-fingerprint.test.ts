@@ -21,7 +21,7 @@ const content = fc
 
 type Changes = readonly (readonly [at: number, bits: number])[]
 
-/** Differences in three bytes, the later two of which undo the effect of the first on the state of a weak hash. */
+/** Changes of three bytes: the later two undo the effect of the first on the state of a weak hash. */
 const changes = fc.integer({ min: 1, max: 7 }).map(
   (high): Changes => [
     [7, high << 3],

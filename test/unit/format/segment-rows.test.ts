@@ -66,7 +66,7 @@ function outcome(built: Built, row: number): unknown {
 
 const TEXTS = Array.from({ length: 90 }, (_, n) => `"é":"${n}${'ü'.repeat(n % 7 === 0 ? 200 : 3)}"`)
 
-test('each row reads as it was put in, and the places are those of the footer', async () => {
+test('each row is read as it was written, and the places are those of the footer', async () => {
   const anyTexts = fc.array(fc.string({ unit: 'grapheme', maxLength: 400 }), {
     minLength: 1,
     maxLength: 200,
@@ -84,7 +84,7 @@ test('each row reads as it was put in, and the places are those of the footer', 
   await fc.assert(property, runOptions(200))
 })
 
-test('with any bit flipped a row reads as it was put in, or says DATA_CORRUPT', async () => {
+test('with any bit flipped, a row is read as it was written, or fails with DATA_CORRUPT', async () => {
   const built = await build(TEXTS)
   const rows = [0, 45, 89]
   for (let at = 0; at < built.bytes.length; at++) {
@@ -141,7 +141,7 @@ test('pieces that are cut off, or not those that the table names, are refused', 
   expect(() => readRowText(built.ref, place, frame, place.rowCount)).toThrow('does not fit')
 })
 
-test('a frame whose checksum is right and whose rows are not is refused; a compressed one is left to others', async () => {
+test('a frame with a valid checksum and wrong rows is refused; a compressed one is left to other checks', async () => {
   const forged = async (change: (frame: DataView) => void): Promise<() => unknown> => {
     const built = await build(TEXTS)
     const place = firstPlace(built)

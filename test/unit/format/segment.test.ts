@@ -127,7 +127,7 @@ describe.each(COMPRESSIONS)('a segment of %s', (compression) => {
     expect(await rowsOfFrames(3, 'x'.repeat(200_000))).toEqual([1, 1, 1])
   })
 
-  test('with any bit flipped never gives wrong rows, and says DATA_CORRUPT', async () => {
+  test('with any bit flipped never gives wrong rows, but DATA_CORRUPT', async () => {
     const texts = ['"a":1,"é":"ü"', '', `"a":2,"é":"${'long '.repeat(30)}"`]
     const { ref, bytes } = await build(texts, compression)
     const unread = new Set([0, 1, 2, 3, 4, 5, 6, 7]) // Only people and verify read the header.
@@ -148,7 +148,7 @@ describe.each(COMPRESSIONS)('a segment of %s', (compression) => {
     }
   })
 
-  test('in the place of another object says DATA_CORRUPT', async () => {
+  test('in place of another object fails with DATA_CORRUPT', async () => {
     const texts = ['"a":1']
     const { ref } = await build(texts, compression)
     const { bytes } = await build(texts, compression, OTHER)
@@ -184,7 +184,7 @@ describe.each(COMPRESSIONS.flatMap((name) => (name === 'none' ? [] : [name])))(
       expect(packed.bytes.length).toBeLessThan(plain.bytes.length / 2)
     })
 
-    test('is stored as it is if it would hardly get smaller', async () => {
+    test('is stored uncompressed if compression would hardly shrink it', async () => {
       const codecOf = async (noise: number, zeros: number): Promise<number> => {
         const raw = new Uint8Array(noise + zeros)
         crypto.getRandomValues(raw.subarray(0, noise))
@@ -199,7 +199,7 @@ describe.each(COMPRESSIONS.flatMap((name) => (name === 'none' ? [] : [name])))(
       expect((await build(['"n":7'], compression)).bytes[8]).toBe(CODEC.none)
     })
 
-    test('with a whole checksum but other sizes than it has says DATA_CORRUPT', async () => {
+    test('with a valid checksum and wrong sizes fails with DATA_CORRUPT', async () => {
       const built = await build(alike, compression)
       const rawBytes = new DataView(built.bytes.buffer, built.bytes.byteOffset + 8).getUint32(3)
       for (const claimed of [0, 1, rawBytes - 1, rawBytes + 1, 2 ** 31, 2 ** 32 - 1]) {
@@ -215,7 +215,7 @@ describe.each(COMPRESSIONS.flatMap((name) => (name === 'none' ? [] : [name])))(
       ).toBe('unharmed')
     })
 
-    test('with a whole checksum but an unknown codec, or another one, says DATA_CORRUPT', async () => {
+    test('with a valid checksum and an unknown or another codec fails with DATA_CORRUPT', async () => {
       const built = await build(alike, compression)
       const others = [0, 1, 2, 3, 255].filter((other) => other !== number)
       for (const other of others) {
@@ -249,7 +249,7 @@ describe.each(COMPRESSIONS.flatMap((name) => (name === 'none' ? [] : [name])))(
 describe('a stored frame', () => {
   const problem = (what: string): StoreError => new StoreError('DATA_CORRUPT', what)
 
-  test('of a codec that the runtime lacks says which one, and what has it', () => {
+  test('with a codec that the runtime lacks names the codec, and a runtime that has it', () => {
     const frame = { codec: CODEC.zstd, stored: new Uint8Array(20) }
 
     expect(() =>
@@ -264,7 +264,7 @@ describe('a stored frame', () => {
     )
   })
 
-  test('that claims more than any frame has is refused before room is made for it', () => {
+  test('that claims more than a frame may have is refused before memory is allocated', () => {
     const frame = { codec: CODEC.deflate, stored: new Uint8Array(20) }
 
     expect(() => openStoredFrame(frame, PACKED_RAW_BYTES_MAX + 1, problem)).toThrow(

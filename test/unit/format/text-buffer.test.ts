@@ -85,7 +85,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 )
 
-test('a writer holds what was written, whatever was copied ahead of it', () => {
+test('a writer has the written bytes, whatever was copied ahead of them', () => {
   fc.assert(
     fc.property(
       fc.constantFrom(64, 2_000, 100_000),
@@ -102,7 +102,7 @@ test('a writer holds what was written, whatever was copied ahead of it', () => {
   )
 })
 
-test('what was moved down is not taken for what was copied ahead', () => {
+test('bytes that were moved down are not mistaken for bytes copied ahead', () => {
   const [bytes = new Uint8Array(0)] = sources
   const writer = new TextBuffer(100_000)
 

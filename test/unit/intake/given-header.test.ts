@@ -18,7 +18,7 @@ test.each([
   expect(report).toMatchObject({ rows: 3, headerLine: undefined })
 })
 
-test('faults of a source without a header are told by its own lines', async () => {
+test('errors of a source without a header name its own lines', async () => {
   const dialect = { header: ['a', 'b\nc'], skipLines: 1 } as const
   const reading = read('title\n1,2\n3,"4\n', { dialect, detects: false })
   await expect(reading).rejects.toMatchObject({ line: 3, offset: 10 })

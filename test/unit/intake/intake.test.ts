@@ -430,7 +430,7 @@ test.each([
     await expect(open(Uint8Array.from(bytes), { format })).rejects.toThrow('the file is not text')
 })
 
-test('without detection, standard bytes are passed on as they are', async () => {
+test('without detection, standard bytes are passed on unchanged', async () => {
   const source = 'a,b\r\n"1",x\r\n2,"y"\r\n'
   const pieces: Uint8Array[] = []
   for await (const { header, bytes } of (await open(source, { detects: false })).runs) {

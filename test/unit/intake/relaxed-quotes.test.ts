@@ -28,7 +28,7 @@ const field = fc.oneof(
 )
 
 describe('with relaxed quotes', () => {
-  test('all fields read as they were meant, wherever pieces and chunks end', async () => {
+  test('all fields are read as intended, wherever pieces and chunks end', async () => {
     const records = fc.array(fc.tuple(field, field), { minLength: 1, maxLength: 6 })
     const cuts = [fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 3 })] as const
     const breaks = fc.constantFrom('\n', '\r\n', '\r')
@@ -57,7 +57,7 @@ describe('with relaxed quotes', () => {
     await fc.assert(property, runOptions(300))
   })
 
-  test('the delimiter is that of the header, also where the header has quotes inside', async () => {
+  test("the delimiter is the header's, even if the header has quotes inside fields", async () => {
     const [run] = await runsOf('5" pipe;n\n"a;b";3" x\n', RELAXED)
 
     expect(Buffer.from(bodyOf(run as RowRun, 0, 1)).toString()).toBe(
@@ -65,7 +65,7 @@ describe('with relaxed quotes', () => {
     )
   })
 
-  test('text behind a closing quote stays as it is, and so is refused', async () => {
+  test('text after a closing quote stays unchanged, and so is refused', async () => {
     const [run] = await runsOf('a,b\n"x"y,1\n', RELAXED)
 
     expect(Buffer.from(bodyOf(run as RowRun, 0, 1)).toString()).toBe('a,b\n"x"y,1\n')

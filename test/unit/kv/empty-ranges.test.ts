@@ -9,7 +9,7 @@ type Step = readonly [name: 'add' | 'fill', left: string, right: string]
 
 const STEP: fc.Arbitrary<Step> = fc.tuple(fc.constantFrom('add', 'fill'), KEY, KEY)
 
-test('what is said to be empty is, and what was found empty stays so but for the records that came', () => {
+test('a range reported as empty is empty, and stays so except for records that are written', () => {
   const property = fc.property(fc.array(STEP, { maxLength: 40 }), KEY, (steps, asked) => {
     const ranges = new EmptyRanges()
     const added: [string, string][] = []
@@ -34,7 +34,7 @@ test('what is said to be empty is, and what was found empty stays so but for the
   fc.assert(property, runOptions(1_000))
 })
 
-test('of many ranges those are forgotten that were not used for longest', () => {
+test('the least recently used of many ranges are forgotten', () => {
   const ranges = new EmptyRanges()
   const name = (i: number) => String(i).padStart(4, '0')
   ranges.add('a', 'b')

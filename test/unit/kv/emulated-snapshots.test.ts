@@ -82,7 +82,7 @@ async function turns(count: number): Promise<void> {
   for (let n = 0; n < count; n++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-test('a snapshot is of one moment, also one that is taken while a batch is written', async () => {
+test('a snapshot shows one moment, even if it is taken while a batch is written', async () => {
   const inputs = [
     fc.array(batch, { minLength: 1, maxLength: 12 }),
     fc.array(reader, { minLength: 1, maxLength: 6 }),

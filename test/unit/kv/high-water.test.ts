@@ -66,7 +66,7 @@ describe('the bytes of the mark', () => {
     }
   })
 
-  test('every flipped bit of it is noticed, or lowers nothing', () => {
+  test('every flipped bit of the mark is noticed, or lowers nothing', () => {
     const bytes = encodeHighWater(STORE, state)
     const runningAt = bytes.length - 12
     for (let bit = 0; bit < bytes.length * 8; bit++) {
@@ -77,7 +77,7 @@ describe('the bytes of the mark', () => {
     }
   })
 
-  test('one that is cut, longer or of another store is refused', () => {
+  test('a mark that is cut, too long or of another store is refused', () => {
     const bytes = encodeHighWater(STORE, state)
     const other = encodeHighWater(utf8('another-16-bytes'), state)
     const longer = Uint8Array.of(...bytes, 0)
@@ -90,7 +90,7 @@ describe('the bytes of the mark', () => {
 describe('keeping the mark', () => {
   afterEach(() => void vi.useRealTimers())
 
-  test('it is written at open, and says that the store is open', async () => {
+  test('the mark is written at open, and records that the store is open', async () => {
     const world = newWorld()
     const kv = await world.open()
     onTestFinished(() => kv.close())
@@ -178,7 +178,7 @@ describe('keeping the mark', () => {
     }
   })
 
-  test('what is wrong with its place is looked for before each answer, every 10 seconds, and at close', async () => {
+  test("the state of the mark's place is checked before each answer, every 10 seconds, and at close", async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     const loss = { code: 'DATA_LOSS', message: 'somebody else' }
     const moments: Record<string, (kv: KvStore) => Promise<unknown>> = {
@@ -203,7 +203,7 @@ describe('keeping the mark', () => {
     }
   })
 
-  test('a store whose first mark cannot be written does not open', async () => {
+  test('a store that cannot write its first mark does not open', async () => {
     const world = newWorld()
     world.file.failure = new Error('no')
 
@@ -224,7 +224,7 @@ describe('a loss that the mark shows', () => {
     { lost: [5, 6, 7], says: 'Commits 5 to 7 are missing from the database (3 in all)' },
     { lost: [2, 6, 7], says: 'Commits 2, 6 to 7 are missing from the database (3 in all)' },
     { lost: [1, 2, 3, 4, 5, 6, 7], says: 'Commits 1 to 7 are missing' },
-  ])('commits $lost of 7 that are gone are named, also after a crash', async ({ lost, says }) => {
+  ])('$lost of 7 lost commits are named, also after a crash', async ({ lost, says }) => {
     for (const crash of [true, false]) {
       const { kv, database, open } = await written(7)
       if (!crash) {
@@ -243,7 +243,7 @@ describe('a loss that the mark shows', () => {
     }
   })
 
-  test('of many holes some are named and all are counted', async () => {
+  test('some of many holes are named, and all are counted', async () => {
     const { database, open } = await written(40)
     const opened = await open({ commitRecordsMin: 1_000 })
     for (let commit = 0; commit < 100; commit++) await put(opened, 'more')
@@ -254,7 +254,7 @@ describe('a loss that the mark shows', () => {
     )
   })
 
-  test('a database that has more than the mark says opens', async () => {
+  test('a database that has more than its mark records opens', async () => {
     const { kv, file, open } = await written(5)
     const before = file.bytes?.slice() ?? null
     for (let commit = 0; commit < 5; commit++) await put(kv, 'later')
@@ -274,7 +274,7 @@ describe('a loss that the mark shows', () => {
     await expect(open({ written: true })).rejects.toMatchObject({ code: 'DATA_LOSS' })
   })
 
-  test('a loss that is accepted opens with what is there, and is not reported again', async () => {
+  test('after an accepted loss the store opens with the rest, and the loss is not reported again', async () => {
     const { database, open, numbers } = await written(13)
     for (const number of [6, 12, 13]) await database.del(commitKey(number))
     await database.del(Uint8Array.of(0x02, 0x00, 0x01, 0x70, ...utf8('k12')))
@@ -331,7 +331,7 @@ describe('a loss that the mark shows', () => {
     expect(await numbers()).toEqual([1, 2, 3, 4, 5])
   })
 
-  test('numbers above a loss never come again, also when a restart was interrupted', async () => {
+  test('numbers above a loss are never reused, even if a restart was interrupted', async () => {
     const { database, open, numbers } = await written(13)
     await database.del(commitKey(13))
     await open({ acceptLoss: true }) // never closed: a crash
@@ -430,7 +430,7 @@ describe('in a directory', () => {
     await (await openDirectoryPorts(path)).close()
   })
 
-  test('what an interrupted writing of the mark left does no harm', async () => {
+  test('an interrupted write of the mark leaves nothing harmful', async () => {
     const path = await newStore()
     await (await openDirectoryPorts(path)).close()
     await writeFile(join(path, 'HIGHWATER.tmp'), 'half')

@@ -101,7 +101,7 @@ async function openFaulty() {
   return { inner, control, kv, partition: kv.partition('p') }
 }
 
-test('who commits again as soon as there is an answer waits for no other work of the process', async () => {
+test('a caller that commits again as soon as it has an answer waits for no other work of the process', async () => {
   const kv = await openLevelKv(memory())
   const partition = kv.partition('p')
   let turns = 0
@@ -111,7 +111,7 @@ test('who commits again as soon as there is an answer waits for no other work of
   await kv.close()
 })
 
-test('one commit of many records lets others run, and shows none of them before all', async () => {
+test('one commit of many records lets others run, and shows none of its records before all', async () => {
   const { control, partition } = await openFaulty()
   const puts = Array.from({ length: 4_500 }, (_, n) => [utf8(`k${n}`), utf8('v')] as const)
   const seen: (Uint8Array | null)[] = []
@@ -261,7 +261,7 @@ describe('the commit sequence', () => {
     expect(await commitNumbers(await written(3))).toEqual([1, 2, 3])
   })
 
-  test('a reopened database goes on with the next number', async () => {
+  test('a reopened database continues with the next number', async () => {
     const database = await written(3)
 
     const again = await openLevelKv(database, options)
@@ -464,7 +464,7 @@ describe('group commit', () => {
     expect(await storedText(partition, 'key')).toBe('49')
   })
 
-  test('any commits at once end as if they were made one after another', async () => {
+  test('any concurrent commits end as if they were made one after another', async () => {
     const key = fc.constantFrom('a', 'b', 'c')
     const value = fc.constantFrom('', '1', '2')
     const stored = fc.option(value, { nil: null })
@@ -651,7 +651,7 @@ describe('opening', () => {
     }
   })
 
-  test('a view is closed when its use settles, however it settles', async () => {
+  test('a view is closed when its use ends, by success or failure', async () => {
     const { control, partition } = await openFaulty()
 
     await partition.read(async (view) => {
@@ -686,7 +686,7 @@ describe('opening', () => {
 })
 
 // Found by the crash simulator: the failure of the close was thrown, not a StoreError.
-test('a database that can neither be read nor closed is told as one that cannot be opened', async () => {
+test('a database that can neither be read nor closed is reported as one that cannot be opened', async () => {
   const disk = new FaultDisk()
   disk.faults = nthStep(1, { kind: 'fail' }, { lasting: true })
 

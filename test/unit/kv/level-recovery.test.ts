@@ -77,7 +77,7 @@ describe('after a failed write', () => {
     expect(reopeningsOf(kv)).toBe(1)
   })
 
-  test('groups and lookups of records go on being counted', async () => {
+  test('groups and lookups of records are still counted', async () => {
     const disk = new FaultDisk()
     const kv = await openOn(disk)
     const groups: KvGroup[] = []
@@ -98,7 +98,7 @@ describe('after a failed write', () => {
     expect(kv.cache?.misses).toBeGreaterThanOrEqual(misses)
   })
 
-  test('what waited in the queue behind it is unchanged', async () => {
+  test('commits that waited in the queue behind it fail as unchanged', async () => {
     const disk = new FaultDisk()
     const kv = await openOn(disk)
     disk.faults = nthStep(0, { kind: 'fail' }, { fits: writes })
@@ -127,7 +127,7 @@ describe('after a failed write', () => {
     expect(result).toMatchObject({ ok: false, failed: [{ value: utf8('new') }] })
   })
 
-  test('the commit sequence and the mark go on behind what is there', async () => {
+  test('the commit sequence and the mark continue from the stored state', async () => {
     for (const kind of ['fail', 'zombie'] as const) {
       const disk = new FaultDisk()
       const file = new MemoryHighWater()
@@ -160,7 +160,7 @@ describe('after a failed write', () => {
 })
 
 describe('on a full disk', () => {
-  test('reads go on in the old database, and writes work within 2 s of there being room', async () => {
+  test('reads continue in the old database, and writes work within 2 s of there being room', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const disk = new FaultDisk()
     const file = new MemoryHighWater()
@@ -227,7 +227,7 @@ describe('while the database cannot be opened', () => {
     expect(await read).toBe('a')
   })
 
-  test('it is tried again once a second at the most, and for as long as it takes', async () => {
+  test('it is retried once a second at most, for as long as necessary', async () => {
     const { disk, kv } = await openBroken()
     let attempts = 0
     disk.faults = (step) => {
@@ -369,7 +369,7 @@ describe('whatever write fails, and however', () => {
     }
   })
 
-  test('the engine above goes on with what is there, and versions never name two contents', async () => {
+  test('the engine above continues with the stored state, and versions never denote two contents', async () => {
     let unknown = 0
     for (let seed = 0; seed < fifthOf(25); seed++) {
       const disk = new FaultDisk({ seed })

@@ -63,7 +63,7 @@ async function readAtOnce(partition: KvPartition): Promise<number[]> {
   return (values ?? []).map((value) => (value === null ? 0 : Number(fromUtf8(value))))
 }
 
-test('a record that has grown too large for the memory does not read as it was before', async () => {
+test('a record that has grown too large for the memory is not read in its old form', async () => {
   const partition = (await openLevelKv(slowDatabase(seeded(1)))).partition('p')
   for (const bytes of [10, 100_000, 20]) {
     await partition.commit({ puts: [[utf8('a'), new Uint8Array(bytes)]] })
@@ -228,7 +228,7 @@ describe('views that read from memory', () => {
     await kv.close()
   })
 
-  test('a record in a range that was found empty needs no database, and those beside one that came need none', async () => {
+  test('a record in a range found empty needs no database, nor do records beside a new one', async () => {
     const database = new MemoryLevel<Uint8Array, Uint8Array>()
     let reads = 0
     const getSync = database.getSync.bind(database)
@@ -270,7 +270,7 @@ describe('views that read from memory', () => {
     await kv.close()
   })
 
-  test('a commit on records of which some are in memory is refused for what they hold now', async () => {
+  test('a commit that checks records partly in memory is refused by their current values', async () => {
     const kv = await openLevelKv(new MemoryLevel() as unknown as LevelDatabase)
     const partition = kv.partition('p')
     const [key, old, young] = [utf8('k'), utf8('old'), utf8('young')]
@@ -288,7 +288,7 @@ describe('views that read from memory', () => {
     await kv.close()
   })
 
-  test('what is remembered of a batch stays when later ones are written in its memory', async () => {
+  test('the cached part of a batch stays when later batches reuse its memory', async () => {
     const database = new MemoryLevel<Uint8Array, Uint8Array>()
     const options = { keyEncoding: 'view', valueEncoding: 'view' } as const
     const writeSmall = (operations: readonly LevelOperation[]): Promise<void> => {
@@ -326,7 +326,7 @@ describe('views that read from memory', () => {
     await kv.close()
   })
 
-  test('what nobody has read takes no memory when it is written', async () => {
+  test('a written record that nobody has read takes no memory', async () => {
     const kv = await openLevelKv(new MemoryLevel() as unknown as LevelDatabase)
     const partition = kv.partition('p')
     await partition.commit({ puts: [[utf8('a'), utf8('1')]] })

@@ -74,7 +74,7 @@ describe('the base of the versions', () => {
     expect(baseOf(world)).toBe(VERSION_STEP)
   })
 
-  test('grows after every opening with none, as nothing of it was synced', async () => {
+  test('grows after every opening with none, because nothing of it was synced', async () => {
     const world = await newWorld()
     for (let round = 0; round < 3; round++) {
       await (await openOn(world, { durability: 'none' })).close()
@@ -82,7 +82,7 @@ describe('the base of the versions', () => {
     }
   })
 
-  test('grows when a loss is accepted, also that of the mark, and outlasts its record', async () => {
+  test('grows when a loss is accepted, even a loss of the mark, and outlasts its record', async () => {
     const world = await newWorld()
     const store = await openOn(world)
     for (let n = 0; n < 5; n++) await store.team('t').createTable({ name: 'T', rows: [] })
@@ -165,7 +165,7 @@ describe('under a raised base', () => {
     expect((await table.overwrite({ rows: [], ifMatch: version })).version).toBe(version + 1)
   })
 
-  test('a walk from before is refused, and one of now goes on', async () => {
+  test('a walk from before the loss is refused, and a current one continues', async () => {
     const { table, page } = await raised()
     const { continuation = '' } = page
     await expect(table.page({ continuation })).rejects.toMatchObject({
@@ -221,7 +221,7 @@ test('a stash from before a possible loss counts as missing until it is deleted'
   expect((await team.table(tableId).page()).rows).toMatchObject([{ n: 3 }])
 })
 
-test('objects that were replaced go only after what replaced them is on the disk', async () => {
+test('replaced objects are deleted only after their replacements are on the disk', async () => {
   const world = await newWorld()
   let store = await openOn(world, INTERVAL)
   const about = { fileName: 'a.txt', contentType: 'text/plain' }

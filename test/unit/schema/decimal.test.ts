@@ -92,7 +92,7 @@ test.each([
   expect(Math.abs(ordered(greater, greater))).toBe(0)
 })
 
-test('an exponent of many digits becomes no BigInt, which takes the square of their number', () => {
+test('an exponent of many digits does not become a BigInt, which takes quadratic time', () => {
   vi.stubGlobal('BigInt', () => expect.unreachable('BigInt'))
   onTestFinished(() => void vi.unstubAllGlobals())
   const long = `1e-${'9'.repeat(100_000)}`

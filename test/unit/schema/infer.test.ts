@@ -106,7 +106,7 @@ describe('the type of a CSV column is inferred', () => {
   })
 })
 
-test('a decimal of a chunk that an earlier version stashed as long is text, as it was', () => {
+test('a decimal of a chunk stashed as long text by an earlier version stays text', () => {
   const earlier = fromCsv('0.30000000000000004')
   earlier.seen |= SEEN.longInteger
   mergeSummary(earlier, fromCsv('0.5'))

@@ -75,7 +75,7 @@ describe('records', () => {
     ])
   })
 
-  test('a byte order mark is dropped, also before a quote', () => {
+  test('a byte order mark is dropped, even before a quote', () => {
     expect(scan('\ufeffa,b\n').header).toEqual(['a', 'b'])
     expect(scan('\ufeff"a",b\n').header).toEqual(['a', 'b'])
     expect(scan('a,b\n\ufeff,2\n').rows[0]?.tokens).toEqual(['\ufeff', '2'])
@@ -228,7 +228,7 @@ describe('refusals', () => {
     expect(failure.row).toBeUndefined()
   })
 
-  test('a record is as long as its characters without the line break', () => {
+  test('the length of a record is its characters without the line break', () => {
     const settings = { rowCharsMax: 5 }
     expect(scan('abc\n12345\r\n"1\n2"\n\n€€€€€\n😀😀1', settings).rows.length).toBe(5)
     for (const record of [
@@ -378,7 +378,7 @@ function meaning(body: string, settings: Settings): unknown {
 }
 
 describe('any body', () => {
-  test('a well-formed one has the rows that csv-parse makes of it', () => {
+  test('a well-formed body has the rows that csv-parse returns', () => {
     const property = fc.property(anyWellFormed, ({ body, delimiter }) => {
       const expected = expectedScan(body, delimiter)
       expect(expected).toBeDefined()
@@ -395,7 +395,7 @@ describe('any body', () => {
     fc.assert(property, runOptions(4000))
   })
 
-  test('one that is not UTF-8 is refused, in the record that is not', () => {
+  test('a body that is not UTF-8 is refused in the record with the invalid bytes', () => {
     const anyRecord = fc.array(fc.constantFrom('a', 'é', '€', '"x\n"', '1'), { maxLength: 3 })
     const property = fc.property(fc.array(anyRecord), fc.nat(2), (records, cut) => {
       const lines = records.map((fields) => `${quote([fields.join(''), false])}\n`)

@@ -81,7 +81,7 @@ function checkAgainst(parsed: unknown, text: string): void {
 
 describe('against JSON.parse of the whole body', () => {
   // Seed 648087159 of the property below, on Node 24.21.
-  test('a key with an escape is itself, also where JSON.parse has seen another key there', () => {
+  test('a key with an escape is not confused with another key that JSON.parse has seen', () => {
     for (let turn = 0; turn < 3; turn++) JSON.parse('{"x":1,"\\\\":3}')
     const body = '[{"x":1,"\\u0061":2}]'
 
@@ -112,7 +112,7 @@ describe('against JSON.parse of the whole body', () => {
     fc.assert(property, runOptions(3000))
   })
 
-  test('what is accepted does not depend on a row limit that no row reaches', () => {
+  test('the accepted bodies do not depend on a row limit that no row reaches', () => {
     const property = fc.property(anyBody, fc.integer({ min: 2, max: 60 }), (text, rowCharsMax) => {
       const free = attempt(() => scan(text))
       const limited = attempt(() => scan(text, { ...LIMITS, rowCharsMax }))

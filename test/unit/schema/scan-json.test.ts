@@ -84,7 +84,7 @@ describe('rows', () => {
     ])
   })
 
-  test('of duplicate keys the last value stands at the first one’s place', () => {
+  test('the last value of duplicate keys stands at the place of the first', () => {
     expect(cells('{"a":1,"b":2,"a":3}')).toEqual([
       ['a', '3'],
       ['b', '2'],
@@ -141,7 +141,7 @@ describe('rows', () => {
     expect(scan(`[${row},${row}]`).columns).toEqual(ids)
   })
 
-  test('keys in another order than in the row before are told apart', () => {
+  test('keys in another order than in the previous row are recognised', () => {
     const { rows } = scan('[{"a":1,"ab":2},{"ab":3,"a":4},{"a":5,"b":6},{"a\\"":7}]')
     expect(rows.map(({ ids }) => ids)).toEqual([['a', 'ab'], ['ab', 'a'], ['a', 'b'], ['a"']])
   })
@@ -200,7 +200,7 @@ describe('refusals', () => {
     expect(failure.message).toMatch(/ at character \d+ of the input, in row 1 \(counted from 0\)$/)
   })
 
-  test('the message says at which character the text is broken', () => {
+  test('the message names the character at which the text is broken', () => {
     expect(refusal('[{"a":1},{"b" 2}]').message).toBe(
       'Expected ":" at character 14 of the input, in row 1 (counted from 0)',
     )
@@ -241,7 +241,7 @@ describe('refusals', () => {
     expect(refusal('[{"a":1},{"b":1,"c":null}]', limits)).toMatchObject({ row: 1 })
   })
 
-  test('a row is as long as its text from brace to brace', () => {
+  test('the length of a row is its text from brace to brace', () => {
     const limits = { ...LIMITS, rowCharsMax: 11 }
     expect(scan('[{"a":"xyz"}     ,     {"a":"xyz"}]', limits).rows.length).toBe(2)
     for (const row of ['{"a":"wxyz"}', '{"a": "xyz"}', '{"a":12345678}', '{"a":["xyz"]}']) {
@@ -286,7 +286,7 @@ describe('compacting a token', () => {
   test.each([
     ['numbers', '[ -1, -0,', '[-1,0,'],
     ['texts of two bytes', '["€ 😀" ,', '["€ 😀",'],
-  ])('a long one of %s becomes the same as a short one', (_, from, to) => {
+  ])('a long text of %s gives the same result as a short one', (_, from, to) => {
     const [given, expected] = [from.slice(1), to.slice(1)].map((part) => part.repeat(3_000))
     expect(compactToken(`[${given} -0.0]`)).toBe(`[${expected}0.0]`)
   })
@@ -301,7 +301,7 @@ describe('compacting a token', () => {
     expect(text).toBe(`[${'0,'.repeat(10_000)}1]`)
   })
 
-  test('a token without spaces and zeros comes back as it is, any other as JSON.stringify has it', () => {
+  test('a token without spaces and zeros is returned unchanged, any other as by JSON.stringify', () => {
     const property = fc.property(
       fc.jsonValue(),
       fc.constantFrom('', ' ', '\t', 2),
@@ -327,7 +327,7 @@ test('a body is one text of the decoder, from which rows are read faster', () =>
 })
 
 describe('splitting a request body', () => {
-  test('members come in order, duplicates too, with their text as it was sent', () => {
+  test('members come in order, including duplicates, with their text unchanged', () => {
     const text = ' { "name" : "T\\u0041" , "rows" : [ {"a" : 1} ] , "name":null, "n\\u0061" : -0 } '
     expect(splitJsonObject(text)).toEqual([
       { key: 'name', text: '"T\\u0041"', offset: 12 },
@@ -385,7 +385,7 @@ describe('splitting a request body', () => {
     fc.assert(property, runOptions(2000))
   })
 
-  test('the steps count what is read, however long a value is, and end at any place of it', () => {
+  test('the steps count the characters read, however long a value is, and may end anywhere in it', () => {
     const rows = `[${'{"a":"]}\\"",  "b":[1,{}]},'.repeat(10_000)}{}]`
     const steps = splitObjectInSteps(`{"rows":${rows},"name":"x"}`)
     let work = 0
@@ -417,7 +417,7 @@ describe('splitting a request body', () => {
     expect(() => splitJsonArray(`[${'1'.repeat(SCALAR_CHARS_MAX + 1)}]`, 9)).toThrow(long)
   })
 
-  test('bytes are decoded in steps as at once, whichever character a step ends in', () => {
+  test('bytes decoded in steps give the same text as at once, whichever character a step ends in', () => {
     const decoded = (bytes: Uint8Array) => runAtOnce(decodeJsonInSteps(bytes))
     for (const shift of [0, 1, 2, 3]) {
       for (const char of ['a', 'é', '€', '👍', '\ufeff']) {
@@ -430,7 +430,7 @@ describe('splitting a request body', () => {
     expect(() => decoded(Buffer.alloc(400_000, 0x80))).toThrow('The text is not valid UTF-8')
   })
 
-  test('an array is split into its elements, each as it was sent', () => {
+  test('an array is split into its elements, each unchanged', () => {
     expect(splitJsonArray(' [ {"a" : 1} ,[ ],"x" , -0 ] ', 4, 10)).toEqual([
       { text: '{"a" : 1}', offset: 13 },
       { text: '[ ]', offset: 24 },

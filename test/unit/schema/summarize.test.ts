@@ -118,7 +118,7 @@ test('masks only lose bits, flags only gain bits, and the order of values does n
   )
 })
 
-test('one value fits a type as the table of the contract says', () => {
+test('one value fits a type as the table in the contract says', () => {
   // A third implementation of the table, on parsed values.
   const fits = (type: ColumnType, value: unknown): boolean => {
     if (value === null || value === '') return true

@@ -122,7 +122,7 @@ test('after a full disk writes are acknowledged, and gone at the next open', asy
   expect([before, await keysOf(await openLevel(disk))]).toEqual(['ac', 'a'])
 })
 
-test('a write that failed may be there after the next open, and until then none is taken', async () => {
+test('a failed write may be there after the next open, and until then no write is accepted', async () => {
   const disk = onWrite(0, { kind: 'zombie' })
   const level = await openLevel(disk)
   await expect(write(level, 'a', true)).rejects.toThrow('Input/output error')

@@ -29,7 +29,7 @@ class Step implements fc.AsyncCommand<object, object> {
   }
 }
 
-test('a run that hangs ends its property, and the error has its seed and its values', async () => {
+test('a run that hangs ends its property, and the error contains its seed and its values', async () => {
   const asked: number[] = []
   const property = fc.asyncProperty(fc.nat(), async (n) => {
     asked.push(n)
@@ -42,7 +42,7 @@ test('a run that hangs ends its property, and the error has its seed and its val
   expect(asked).toHaveLength(3) // No smaller case is tried: it could hang as long.
 })
 
-test('of the commands of a run that hangs, the last one shown is the one that is waited for', async () => {
+test('the last command shown of a run that hangs is the one still running', async () => {
   const steps = [
     fc.constant(new Step('first', Promise.resolve())),
     fc.constant(new Step('stuck', never)),
@@ -57,7 +57,7 @@ test('of the commands of a run that hangs, the last one shown is the one that is
   expect(failure).toMatch(/^Error: Run \d+ of seed 7 hangs after 0 s, with \[(first,)*stuck /)
 })
 
-test('a failure of a watched property is shrunk and told as ever', async () => {
+test('a failure of a watched property is shrunk and reported as usual', async () => {
   const property = fc.asyncProperty(fc.nat(), async (n) => n < 10)
 
   await expect(fc.assert(property, { seed: 7, plugins: [endHangs(7)] })).rejects.toThrow(

@@ -3,7 +3,7 @@ import { Pairs } from '../../support/pairs.js'
 import { seeded } from '../../support/seeded.js'
 import { drawSwarm } from '../../support/swarm.js'
 
-test('pairs are of what is under way at the same time, also with itself', () => {
+test('pairs count what runs concurrently, including the same thing twice', () => {
   const pairs = new Pairs(['add', 'read'], ['pause'])
   const begin = pairs.run()
   const endAdd = begin('add')
@@ -28,7 +28,7 @@ test('spans of one clock that touch only are no pair', () => {
   expect(pairs.counts()).toEqual({ add: 'add 0, read 2', read: 'read 0' })
 })
 
-test('a swarm is a third to two thirds of what there is, each of it used in some', () => {
+test('a swarm is a third to two thirds of everything, and each thing is in some swarm', () => {
   const all = Array.from({ length: 12 }, (_, at) => at)
   const swarms = Array.from({ length: 100 }, (_, seed) => drawSwarm(seeded(seed), [...all, 0, 0]))
   const sizes = swarms.map((swarm) => new Set(swarm).size)

@@ -52,7 +52,7 @@ test('it is a server of the contract, and records what it is asked', async () =>
   ])
 })
 
-test('a rule lets the requests that it names meet a fault, so often as it says', async () => {
+test('a rule gives its fault to the requests that it names, as often as it says', async () => {
   const server = await start()
   server.fail({
     method: 'GET',
@@ -119,7 +119,7 @@ test('a delay lets other requests pass', async () => {
   expect(order).toEqual(['next', 'late'])
 })
 
-test('what was acknowledged survives crashes, and a new store serves it', async () => {
+test('acknowledged changes survive crashes, and a new store serves them', async () => {
   const server = await start()
   const before = server.store
   await create(server, 'T')

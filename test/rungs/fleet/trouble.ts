@@ -15,8 +15,9 @@ const OWN_CELL = 2
 
 /** So long a server works between two stops, about. */
 const QUIET_MS = 4_000
-/** One step of so many is slow. */
-const SLOW_EVERY = 150
+/** Steps of which one in so many is slow: those of a disk. A garbage collection would not end if its scans were, too. */
+const DISK_STEPS: ReadonlySet<string> = new Set(['before a get', 'before a stream', 'before a put'])
+const SLOW_EVERY = 20
 
 /** What the test tells its servers while they run: they look at each step, also at the first after they stopped. */
 export class TroubleFile {
@@ -101,7 +102,8 @@ export class Trouble {
     this.#met.set(at, met)
     if (this.#cell(OVER_CELL) !== 0) return undefined
     const isDue = performance.now() >= this.#quietUntil && this.#random.once(1 + met * (stops ?? 0))
-    if (!isDue) return canWait && this.#random.once(SLOW_EVERY) ? pause(this.#slowMs()) : undefined
+    const isSlow = DISK_STEPS.has(at) && this.#random.once(SLOW_EVERY)
+    if (!isDue) return isSlow ? pause(this.#slowMs()) : undefined
     const slow = canWait && this.#random.once(4) ? pause(this.#leasesMs()) : this.#stop(at)
     this.#quietUntil = performance.now() + QUIET_MS / 2 + this.#random.below(QUIET_MS)
     return slow

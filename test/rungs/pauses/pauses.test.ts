@@ -40,9 +40,9 @@ const READ_MS = 50
 const ROWS_READ = 1_000
 const KILL_MS = 9_000
 const SUSPEND_MS = 7_000
-const JUMP_MS = 500
+const JUMP_MS = 1_500
 const STEP_MS = 700
-const CUT_MS = 4_000
+const CUT_MS = 15_000
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
@@ -139,7 +139,8 @@ async function live(place: FleetPlace, socket: string, seed: number) {
       jobOf: (at) => ({
         ...place,
         postgres: postgresUrl,
-        options: OPTIONS,
+        // Without caches they read objects, which may be gone.
+        options: { ...OPTIONS, ...(at > 0 && { cacheBytesMax: 0 }) },
         trouble: {
           ...TIMES,
           seed: seed * 31 + started++,
@@ -176,7 +177,7 @@ async function live(place: FleetPlace, socket: string, seed: number) {
       counts.jumps++
       const which = random.below(SERVERS)
       trouble.turn(which, random.pick(JUMPS_MS))
-      await pause(random.below(2 * JUMP_MS))
+      await pause(random.below(JUMP_MS))
       trouble.turn(which, 0)
     }),
   ])

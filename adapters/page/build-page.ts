@@ -1,5 +1,5 @@
-// Makes the files of the page: one script and one style sheet, which need nothing else. The build of the package puts
-// their text into the package; a program that runs from these sources makes them at the first request.
+// Builds the files of the page: one script and one style sheet, which need nothing else. The build of the package
+// includes their text; a program that runs from these sources builds them at the first request.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -8,7 +8,7 @@ import * as TEXT from './browser/base/texts.js'
 /** The files of the page as the browser gets them. */
 export type PageFiles = Readonly<Record<'html' | 'script' | 'style' | 'icon', string>>
 
-/** What this uses of rolldown and esbuild, which only developers of the package have. */
+/** The used part of rolldown and esbuild, which only developers of the package have. */
 type Bundler = Readonly<{
   rolldown(options: object): Promise<{
     generate(options: object): Promise<{ output: readonly Readonly<{ code: string }>[] }>
@@ -30,7 +30,7 @@ export async function buildPage(root: string = process.cwd()): Promise<PageFiles
 }
 
 async function bundleScript(input: string): Promise<string> {
-  const tool = 'rolldown' // No literal of the import: a bundler of a program must not follow it.
+  const tool = 'rolldown' // not a literal in the import: a program's bundler must not follow it
   const { rolldown } = (await import(/* @vite-ignore */ tool)) as Bundler
   const bundle = await rolldown({ input, platform: 'browser' })
   try {

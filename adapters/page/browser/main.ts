@@ -42,13 +42,13 @@ async function openSession(): Promise<void> {
   )
 }
 
-/** What `rowstash open` prints behind the address of the page. Browsers do not send it. */
+/** The part that `rowstash open` prints after the address of the page. Browsers do not send it. */
 const TOKEN = /^#token=([\w-]+)$/
 
-/** The session that the token of the address begins, or that this tab has. */
+/** The session that the address's token begins, or the session of this tab. */
 async function sessionOf(url: string): Promise<PageSession> {
   const [, token] = TOKEN.exec(location.hash) ?? []
-  // It works once: without it, the address can be opened again in this tab, and be copied.
+  // It works once. Without it, the address can be reopened in this tab, and copied.
   if (token !== undefined) history.replaceState(null, '', location.pathname)
   const given = token ?? keptSession()
   const answer = await fetch(`${url}/page/session`, {

@@ -1,8 +1,8 @@
-// What is told of a file that was read, in the words of the page.
+// The advice on a file that was read, in the words of the page.
 import type { Advice, AdviceCode } from '../../../../src/intake/advice.js'
 import { counted } from './counted.js'
 
-/** What was found in a file. A count is as far as rows were read. */
+/** The texts of advice. Counts cover the rows read so far. */
 const ADVICE: Readonly<Record<AdviceCode, (about: Required<Advice>) => string>> = {
   encoding: ({ example }) =>
     `The text is read as ${example}, which nobody said: look at letters such as é and ß.`,
@@ -55,12 +55,12 @@ const ADVICE: Readonly<Record<AdviceCode, (about: Required<Advice>) => string>> 
   rowIDs: () => '$rowID is left out: a new table gives its rows new IDs.',
 }
 
-/** What the others of a column are not. */
+/** What the column's other values are not. */
 function madeText({ column, count, values, example, line, others }: Required<Advice>): string {
   return `“${column}” is text because of ${count} of ${values} values, the first “${example}” in line ${line}; the others are ${others}.`
 }
 
-/** What reads decimal commas, if a choice does. */
+/** The choice that reads decimal commas, if there is one. */
 function choiceOf({ remedy }: Required<Advice>): string {
   return remedy.option === 'decimal'
     ? ' If it stands before decimals, choose “1234,5” in “Numbers”.'
@@ -83,7 +83,7 @@ function converted({ column, count, example, line }: Required<Advice>): string {
   return `${values} of “${column}” converted, such as “${example}” in line ${line}.`
 }
 
-/** What is said of a file without telling it from others. */
+/** The advice on a file that is not compared with others. */
 const NO_ADVICE = {
   column: '',
   line: 0,

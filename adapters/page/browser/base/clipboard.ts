@@ -1,8 +1,8 @@
-// The clipboard of the browser, which pages that did not come by HTTPS or from this machine may only use the old way.
+// The browser's clipboard. Pages that came neither by HTTPS nor from this machine may only use the old API.
 import { el } from './dom.js'
 import * as TEXT from './texts.js'
 
-/** @returns what to tell the person */
+/** @returns the message for the person */
 export async function copyToClipboard(text: string): Promise<string> {
   if (window.isSecureContext) {
     await navigator.clipboard.writeText(text)

@@ -1,4 +1,4 @@
-// Asks before something is gone for good.
+// Asks before something is deleted for good.
 import { button, el } from './dom.js'
 import * as TEXT from './texts.js'
 

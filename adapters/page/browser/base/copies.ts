@@ -1,4 +1,4 @@
-// What the page puts into the clipboard: rows as JSON and CSV, and the request for them as a line for a shell.
+// The texts that the page puts into the clipboard: rows as JSON and CSV, and their request as a shell command.
 import { tablePath } from '../../../../src/client/table-operation.js'
 import { queryOf, type Row, type RowsRequest } from './api.js'
 import { csvField, jsonText } from './json-text.js'
@@ -13,7 +13,7 @@ export function csvOfRows(rows: readonly Row[], columns: readonly string[]): str
   return `${[names.map(csvField).join(','), ...lines].join('\r\n')}\r\n`
 }
 
-/** The key is not in it: a clipboard is no place for it. */
+/** It omits the key, which does not belong into a clipboard. */
 export function curlOfRows(url: string, tableId: string, request: RowsRequest): string {
   const address = `${url}${tablePath(tableId)}/rows?${queryOf(request)}`
   return `curl -sS -H "Authorization: Bearer $KEY" ${shellWord(address)}\n`

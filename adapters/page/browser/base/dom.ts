@@ -1,4 +1,4 @@
-// Elements. Everything that comes from a store is put in as text, never as markup, and shows what it would hide.
+// Elements. Everything from a store is inserted as text, never as markup, and hidden characters are shown.
 import { escapeControls } from '../../../../src/base/shown-text.js'
 
 type Listener = (event: Event) => void
@@ -6,8 +6,8 @@ type Attribute = string | number | boolean | undefined | Listener
 export type Child = Node | string | number | null | undefined
 
 /**
- * A text as a person sees it: what has no shape, or changes the order in which the rest is read, is shown as JSON
- * escapes it. Tabs and line breaks stay.
+ * A text as a person sees it: characters that are invisible, or change the order of the rest, are shown as JSON
+ * escapes. Tabs and line breaks stay.
  */
 export function shownText(text: string): string {
   return text.replace(/(?:[^\t\n\r]|\r(?!\n))+/g, escapeControls)
@@ -43,7 +43,7 @@ export function setAttributes(
   }
 }
 
-/** Puts children in the place of those that are there. */
+/** Replaces the children of an element. */
 export function fill(element: Element, ...children: readonly Child[]): void {
   element.replaceChildren()
   append(element, children)
@@ -56,7 +56,7 @@ function append(element: Element, children: readonly Child[]): void {
   }
 }
 
-/** Puts a text in the place of what is there. */
+/** Replaces the text of an element. */
 export function setText(element: Element, text: string): void {
   element.textContent = shownText(text)
 }
@@ -77,12 +77,12 @@ export function labeledField(label: string, input: HTMLElement): HTMLElement {
   return el('div', { class: 'field' }, el('label', { for: input.id }, label), input)
 }
 
-/** Has buttons do nothing for a while. They keep the focus, which the attribute `disabled` would take from them. */
+/** Disables buttons for a while. They keep the focus, which the attribute `disabled` would remove. */
 export function setDisabled(isDisabled: boolean, ...buttons: readonly HTMLButtonElement[]): void {
   for (const each of buttons) setAttributes(each, { 'aria-disabled': isDisabled && 'true' })
 }
 
-/** Starts work whose failure is shown by a function. */
+/** Starts work, and passes its failure to a function. */
 export function start(work: Promise<unknown>, onFailure: (failure: unknown) => void): void {
   work.catch((failure: unknown) => {
     if (failure instanceof DOMException && failure.name === 'AbortError') return

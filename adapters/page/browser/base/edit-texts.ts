@@ -1,4 +1,4 @@
-// The texts of what changes a table.
+// The texts for changes of a table.
 import { counted } from './counted.js'
 import { shownCount } from './show.js'
 

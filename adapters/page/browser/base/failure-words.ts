@@ -1,4 +1,4 @@
-// What is said of a failure.
+// The texts for failures.
 import { messageOf } from '../../../../src/base/shown-text.js'
 import { ClientError } from '../../../../src/client/client-error.js'
 import { isRefused } from './api.js'
@@ -8,7 +8,7 @@ import * as TEXT from './texts.js'
 /** A row of an input, as a server counts it. */
 const PLACE = /\brow (\d{1,15}) \(counted from 0\)(?: of the input)?/g
 
-/** What a column takes, in the words of the page. */
+/** A column's rule, in the words of the page. */
 export function wordsOfRule(rule: string): string {
   return new Map(Object.entries<string>(TEXT.rules)).get(rule) ?? rule
 }
@@ -19,7 +19,7 @@ export function wordsOf(failure: unknown): string {
     const isOfScope = failure instanceof ClientError && failure.type === 'scope_missing'
     return isOfScope ? TEXT.scopeMissing : TEXT.keyRefused
   }
-  // The browser no longer reads a file that has changed since it was chosen.
+  // The browser refuses to read a file that has changed since it was chosen.
   if (failure instanceof DOMException && failure.name === 'NotReadableError') return TEXT.fileGone
   const said = messageOf(failure)
     .replace(/^Invalid request [a-z]+(?: [a-z]+)?: /, '')

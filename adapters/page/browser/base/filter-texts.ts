@@ -24,7 +24,7 @@ export const operators = {
   isEmpty: 'is empty',
   isFilled: 'is not empty',
 } as const
-/** Of dates and times, where they are called otherwise. */
+/** Operators that have other names for dates and times. */
 export const timeOperators = {
   gt: 'is after',
   gte: 'is on or after',

@@ -1,13 +1,13 @@
-// What a team holds, by kind, as its lists say it. A store that is only looked at has not counted it.
+// The bytes that a team stores, by kind, from its lists: a store that is only read has not counted them.
 import type { Api } from './api.js'
 
-/** Requests at the same time. */
+/** Concurrent requests. */
 const REQUESTS_MAX = 6
-/** Tables and pages of files that are asked for. Beyond them, the kind is left out. */
+/** Most tables and pages of files that are requested. A kind with more is omitted. */
 const TABLES_MAX = 1_000
 const PAGES_MAX = 100
 
-/** Bytes by kind. A kind that the key may not list is left out. */
+/** Bytes by kind. A kind that the key may not list is omitted. */
 export async function bytesByKind(
   api: Api,
   signal: AbortSignal,
@@ -32,7 +32,7 @@ async function bytesOfTables(api: Api, signal: AbortSignal): Promise<number | un
   if (tables.length > TABLES_MAX) return undefined
   let bytes = 0
   await runForEach(tables, async ({ id }) => {
-    const table = await api.info(id, signal) // Before the sum is read, which others add to meanwhile.
+    const table = await api.info(id, signal) // before the sum is read, to which others add meanwhile
     bytes += table.bytes
   })
   return bytes
@@ -54,7 +54,7 @@ function sumBytes(parts: readonly Readonly<{ bytes?: number }>[]): number {
   return parts.reduce((all, { bytes = 0 }) => all + bytes, 0)
 }
 
-/** Does work for all of them, some at the same time. */
+/** Runs work for all items, some concurrently. */
 export async function runForEach<T>(
   items: readonly T[],
   work: (item: T) => Promise<void>,

@@ -1,6 +1,6 @@
-// JSON whose numbers keep the digits that they were sent with: 34.50 stays 34.50, and integers beyond 2^53 stay exact.
+// JSON whose numbers keep their digits: 34.50 stays 34.50, and integers beyond 2^53 stay exact.
 
-/** A number that JavaScript cannot hold as it is written. */
+/** A number that JavaScript cannot represent as written. */
 export class Digits {
   readonly text: string
 
@@ -15,7 +15,7 @@ export class Digits {
 
 type WithSource = Readonly<{ source?: string }>
 
-/** As JSON.parse, with `Digits` where a number would be written differently. Old browsers round instead. */
+/** JSON.parse, with `Digits` for numbers that would be written differently. Old browsers round instead. */
 export function parseJson(text: string): unknown {
   return JSON.parse(text, reviveNumber)
 }
@@ -26,7 +26,7 @@ function reviveNumber(this: unknown, _key: string, value: unknown, context?: Wit
   return new Digits(source)
 }
 
-/** As JSON.stringify, for what `parseJson` gave. @param indent - Spaces of each level; 0: all on one line. */
+/** JSON.stringify, for results of `parseJson`. @param indent - Spaces per level; 0: all on one line. */
 export function jsonText(value: unknown, indent = 0, level = 0): string {
   if (value instanceof Digits) return value.text
   if (value === null || typeof value !== 'object') return JSON.stringify(value)
@@ -42,7 +42,7 @@ export function jsonText(value: unknown, indent = 0, level = 0): string {
   return `${open}${gap}${parts.join(`,${gap}`)}${end}${close}`
 }
 
-/** What a field of CSV is quoted for, as the store does: spaces at its ends would be lost to some readers. */
+/** Characters for which a CSV field is quoted, as in the store: some readers would strip spaces at its ends. */
 const NEEDS_QUOTES = /[",\r\n]|^[\s\ufeff]|\s$/
 
 /** One field of CSV. */
@@ -51,7 +51,7 @@ export function csvField(value: unknown): string {
   return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** A cell as one text, as an export writes it. */
+/** A cell as text, in the form of an export. */
 export function plainText(value: unknown): string {
   if (value === undefined || value === null) return ''
   return typeof value === 'string' ? value : jsonText(value)

@@ -6,7 +6,7 @@ const SVG = 'http://www.w3.org/2000/svg'
 const WIDTH = 240
 const HEIGHT = 56
 
-/** A time that a plot shows by values at the same intervals. `begin`: what stands below its beginning. */
+/** The time that a plot covers, with values at equal intervals. `begin`: the label of its beginning. */
 export type Period = Readonly<{ begin: string; pointsMax: number }>
 
 export class Plot {
@@ -21,7 +21,7 @@ export class Plot {
   readonly #show: (value: number) => string
   readonly #period: Period
 
-  /** @param period - Of the values that are added. */
+  /** @param period - The period of the added values. */
   constructor(title: string, show: (value: number) => string, period: Period) {
     this.#show = show
     this.#period = period
@@ -38,7 +38,7 @@ export class Plot {
     this.element.append(svg, el('div', { class: 'plotFoot' }, ...foot))
   }
 
-  /** @param value - undefined: nothing is known of this time, which is drawn as before, if there is a before. */
+  /** @param value - undefined: unknown, and drawn as the previous value, if there is one. */
   add(value: number | undefined): void {
     const values = this.#values
     setText(this.#value, value === undefined ? TEXT.unknown : this.#show(value))
@@ -49,7 +49,7 @@ export class Plot {
     if (this.#instead === undefined) this.#draw(values, this.#period)
   }
 
-  /** Draws other values than those that are added. @param values - undefined: those that are added, again. */
+  /** Draws other values than the added ones. @param values - undefined: the added ones again. */
   drawInstead(values: readonly number[] | undefined, period: Period): void {
     this.#instead = values
     this.#draw(values ?? this.#values, values === undefined ? this.#period : period)

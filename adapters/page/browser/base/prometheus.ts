@@ -5,7 +5,7 @@ export type SamplePoint = Readonly<{ labels: Labels; value: number }>
 /** The samples of each metric, by its name without `rowstash_`. */
 export type Samples = ReadonlyMap<string, readonly SamplePoint[]>
 
-/** Lines that are read, at most. */
+/** Most lines that are read. */
 const LINES_MAX = 20_000
 
 export function parseMetrics(text: string): Samples {
@@ -46,8 +46,8 @@ export function totalsBy(
 }
 
 /**
- * The bound, in seconds, below which a share of what a histogram counted between two readings lies; undefined if it
- * counted nothing.
+ * The bound, in seconds, below which this share of a histogram's observations between two readings lies; undefined:
+ * there were none.
  */
 export function quantile(
   before: Samples,

@@ -1,22 +1,22 @@
-// Puts a stream into a file of a person's machine.
+// Writes a stream into a file on the person's machine.
 import { el } from './dom.js'
 import * as TEXT from './texts.js'
 
-/** What a browser that writes no files holds of one, in bytes: it has all of it before it is saved. */
+/** Most bytes of a file in a browser that cannot write files, which holds all of it before it is saved. */
 const HELD_BYTES_MAX = 1_000_000_000
-/** Pieces are put together before they are held, in bytes: browsers keep what is put together on the disk. */
+/** Pieces are joined up to this many bytes before they are held: browsers keep joined ones on disk. */
 const PART_BYTES = 8_000_000
 
 type Picker = (options: Readonly<{ suggestedName: string }>) => Promise<FileSystemFileHandle>
 
-/** Where a file goes, which a person may be asked for: so it is called in the answer to a click. */
+/** The destination of a file. The browser may ask the person for it, so it is called while a click is handled. */
 export async function chooseFile(name: string): Promise<WritableStream<Uint8Array<ArrayBuffer>>> {
   const { showSaveFilePicker: pick } = globalThis as { showSaveFilePicker?: Picker }
   if (pick === undefined) return heldFile(name)
   return (await pick({ suggestedName: name })).createWritable()
 }
 
-/** For browsers without a picker, and pages that are not on HTTPS or this machine. */
+/** For browsers without a picker, and for pages that came neither by HTTPS nor from this machine. */
 function heldFile(name: string): WritableStream<Uint8Array<ArrayBuffer>> {
   let parts: Blob[] = []
   let pieces: Uint8Array<ArrayBuffer>[] = []
@@ -45,13 +45,13 @@ function heldFile(name: string): WritableStream<Uint8Array<ArrayBuffer>> {
   })
 }
 
-/** The name of a file, as all systems take it. */
+/** A file name that all systems accept. */
 export function fileName(name: string, extension: string): string {
   const safe = name.replace(/[\p{Cc}\p{Cf}\\/:*?"<>|]+/gu, '_').replace(/^[. ]+|[. ]+$/g, '')
   return `${safe.slice(0, 100) || 'table'}.${extension}`
 }
 
-/** Rows, one in each line, as an array of JSON. */
+/** Converts rows, one per line, to a JSON array. */
 export function linesToArray(): TransformStream<Uint8Array, Uint8Array<ArrayBuffer>> {
   const decoder = new TextDecoder()
   const encoder = new TextEncoder()

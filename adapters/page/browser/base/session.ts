@@ -1,9 +1,9 @@
-/** How the page gets its rights: by a key that a person enters, or by the session that `rowstash open` began. */
+/** How the page gets its rights: by a key that a person enters, or by the session of `rowstash open`. */
 export type PageSession =
   | Readonly<{ mode: 'key' }>
   | Readonly<{
       mode: 'session'
-      /** What its requests have as an API key. */
+      /** The API key of its requests. */
       key: string
       writable: boolean
       team: string

@@ -9,7 +9,7 @@ export function shownCount(value: number): string {
   return NUMBERS.format(value)
 }
 
-/** With one digit behind the point, where there is one; of less than that, the first digit. */
+/** With one decimal, if it is not zero; below that, with the first significant digit. */
 export function shownShort(value: number): string {
   return value < 0.05 ? String(Number(value.toPrecision(1))) : SHORT.format(value)
 }
@@ -30,7 +30,7 @@ const AGES: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
 ]
 const RELATIVE = new Intl.RelativeTimeFormat(LANGUAGE, { numeric: 'auto' })
 
-/** @param at - In milliseconds since 1970; null: it is not known. */
+/** @param at - In milliseconds since 1970; null: unknown. */
 export function shownAge(at: number | null, now: number): string {
   if (at === null) return TEXT.unknown
   const seconds = (now - at) / 1_000

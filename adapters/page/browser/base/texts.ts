@@ -4,7 +4,7 @@ import { counted } from './counted.js'
 
 type Amount = readonly [count: number, shown: string]
 
-/** Of numbers and ages, and of times. */
+/** Locales of numbers and ages, and of times. */
 export const languages = { numbers: 'en', times: 'en-GB' } as const
 export const byteUnits = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const
 export const seconds = (count: number) => `${count} s`
@@ -238,7 +238,7 @@ export const problemList = 'By column and rule'
 export const problemsOfSample = 'By column and rule, in the first rows of the file'
 export const problemsOfFirst = (count: string) => `By column and rule, of the first ${count}`
 export const problemColumns = ['Column', 'Takes', 'Values', 'The first ones'] as const
-/** What a server says of a column, where the page says it otherwise. */
+/** Rules of columns that the page words differently from the server. */
 export const rules = {
   'a finite number': 'a number',
   'a finite number as JSON writes it': 'a number such as 1234.5',

@@ -1,11 +1,11 @@
-// Asks what becomes of a paste with values that do not fit.
+// Asks what to do with a paste whose values do not all fit.
 import { button, el } from '../base/dom.js'
 import * as EDIT from '../base/edit-texts.js'
 
-/** Those that are listed. */
+/** Most listed values. */
 const SHOWN_MAX = 20
 
-/** @param onRest - The person wants the others pasted. */
+/** @param onRest - Called if the person wants to paste the others. */
 export function askMisfits(misfits: readonly string[], onRest: () => void): void {
   const dialog = el('dialog', { 'aria-label': EDIT.paste })
   const end = (): void => dialog.close()

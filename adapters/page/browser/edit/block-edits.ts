@@ -1,4 +1,4 @@
-// Changes of all cells or rows of the block that is chosen in a grid: each in one commit.
+// Changes of all cells or rows of the block chosen in a grid, each in one commit.
 import type { Row } from '../base/api.js'
 import * as EDIT from '../base/edit-texts.js'
 import { shownCount } from '../base/show.js'
@@ -15,7 +15,7 @@ import { addRows, deleteRows, ROWS_MAX, type SeenRow } from './row-writes.js'
 export class BlockEdits {
   readonly #table: EditedTable
   readonly #edits: RowEdits
-  /** Told where a row is. */
+  /** Called with the place of a row. */
   readonly #onRow: (row: Row, position: number) => void
 
   constructor(table: EditedTable, edits: RowEdits, onRow: (row: Row, position: number) => void) {
@@ -34,7 +34,7 @@ export class BlockEdits {
     this.#edits.change(cells, this.#table.info().version)
   }
 
-  /** A text of one cell fills the block. Others begin at its first cell. */
+  /** The text of one cell fills the block. Other texts begin at its first cell. */
   async paste(shown: Shown, text: string): Promise<void> {
     const { grid, source, columns } = shown
     const { top, bottom, left, right } = grid.block
@@ -79,7 +79,7 @@ export class BlockEdits {
     this.#edits.note(() => this.#delete(rowIds.map((rowId) => ({ rowId, version }))))
   }
 
-  /** Deletes the rows of the block. Undone, they are at the end of the table. */
+  /** Deletes the rows of the block. Undoing adds them at the end of the table. */
   async deleteRows({ grid, source }: Shown): Promise<void> {
     const { api, info, say, onRows } = this.#table
     const { id, version } = info()
@@ -103,7 +103,7 @@ export class BlockEdits {
   }
 
   /**
-   * The rows of a block, which are read if they are not there.
+   * The rows of a block. Missing ones are read.
    * @param isWhole - With the cells of all columns.
    */
   async #rowsOf(

@@ -1,15 +1,15 @@
-// The input over a cell of the grid, from its opening until it is saved or given up.
+// The input over a cell of the grid, from its opening until it is saved or cancelled.
 import type { ColumnType } from '../base/api.js'
 import type { Box } from '../grid/grid.js'
 import { CheckedInput } from './checked-input.js'
 
-/** Where the person goes after it. */
+/** Where the focus goes afterwards. */
 export type Leaving = 'down' | 'up' | 'right' | 'left' | 'stay' | 'away'
 
 export type CellEditorEvents = Readonly<{
   onSave: (token: string) => void
   onEnd: (leaving: Leaving) => void
-  /** A file was chosen, whose URL the cell shall have. */
+  /** A file was chosen, whose URL becomes the cell's value. */
   onFile: (file: File) => void
 }>
 
@@ -19,7 +19,7 @@ export class CellEditor {
   readonly #events: CellEditorEvents
   #isEnded = false
 
-  /** @param typed - Whether a character follows that takes the place of the value. */
+  /** @param typed - Whether a character follows that replaces the value. */
   constructor(
     type: ColumnType,
     value: unknown,
@@ -77,7 +77,7 @@ export class CellEditor {
     else if (document.hasFocus()) this.#end('away')
   }
 
-  /** What does not fit stays, so that nothing that was typed is lost. */
+  /** A value that does not fit stays, so that nothing typed is lost. */
   #save(leaving: Leaving): void {
     if (this.#isEnded) return
     const token = this.#input.take()

@@ -1,4 +1,4 @@
-// The input of a cell, of the kind of its column.
+// An input that suits the kind of a cell's column.
 import type { ColumnType } from '../base/api.js'
 import { el } from '../base/dom.js'
 import * as EDIT from '../base/edit-texts.js'
@@ -7,7 +7,7 @@ import { textOfCell } from './cell-text.js'
 
 export type CellInput = Readonly<{
   control: HTMLInputElement | HTMLTextAreaElement
-  /** What a person should know before. */
+  /** A hint for the person. */
   help: string | undefined
   text: () => string
 }>
@@ -20,7 +20,7 @@ const TYPES: Readonly<Record<string, string>> = {
   audioURI: 'url',
 }
 
-/** @param value - What it begins with. */
+/** @param value - The initial value. */
 export function cellInput(type: ColumnType, value: unknown, label: string): CellInput {
   const { kind, items } = type
   const first = textOfCell(value, type)
@@ -44,7 +44,7 @@ export function cellInput(type: ColumnType, value: unknown, label: string): Cell
     class: isNumber ? 'number' : undefined,
   })
   control.value = first
-  if (control.value !== first) control.type = 'text' // A day that no calendar of the browser has.
+  if (control.value !== first) control.type = 'text' // a day that no browser's calendar has
   control.value = first
   const help = isUriKind(kind) ? EDIT.fileHelp : undefined
   return { control, help, text: () => control.value }

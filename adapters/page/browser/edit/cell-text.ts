@@ -1,15 +1,16 @@
-// A cell as a text that a person types, and back. Numbers keep their digits: they never become numbers of JavaScript.
+// Converts a cell to the text that a person types, and back. Numbers keep their digits: they never become JavaScript
+// numbers.
 import { isDate, isDateTime, isDuration, isTime } from '../../../../src/schema/time-rules.js'
 import type { ColumnType } from '../base/api.js'
 import * as EDIT from '../base/edit-texts.js'
 import { jsonText, parseJson, plainText } from '../base/json-text.js'
 
-/** What a text means: the JSON of the value; `null` is an empty cell. */
+/** The meaning of a text: the JSON of the value; `null` is an empty cell. */
 export type ParsedCell = Readonly<{
   token: string
   /** The rule that it breaks. */
   problem?: string
-  /** Whether a server may take it all the same. */
+  /** Whether a server may accept it nevertheless. */
   isMaybe?: boolean
 }>
 
@@ -20,7 +21,7 @@ export function tokenOf(value: unknown): string {
   return value === undefined ? EMPTY : jsonText(value)
 }
 
-/** The text that an input begins with. Lists have an element in each line, unless one of them has several. */
+/** The initial text of an input. Lists have one element per line, unless an element has several. */
 export function textOfCell(value: unknown, { items }: ColumnType): string {
   if (items === undefined || !Array.isArray(value)) return plainText(value)
   const lines = value.map(plainText)
@@ -28,7 +29,7 @@ export function textOfCell(value: unknown, { items }: ColumnType): string {
   return isPlain ? lines.join('\n') : jsonText(value)
 }
 
-/** What the text of a kind must be. The store has the last word, and the only one where this has none. */
+/** The forms of each kind's texts. The store decides finally, and alone where a kind has no form here. */
 const RULES: Readonly<Record<string, (text: string) => boolean>> = {
   date: isDate,
   time: isTime,
@@ -38,7 +39,7 @@ const RULES: Readonly<Record<string, (text: string) => boolean>> = {
   boolean: (text) => /^(?:true|false)$/.test(text),
 }
 
-/** The forms of addresses, which a store may be told not to check. */
+/** The forms of addresses, which a store may be configured not to check. */
 const FORMS: Readonly<Record<string, RegExp>> = {
   emailAddress: /^[^\s@]+@[^\s@]+$/,
   phoneNumber: /^[^a-df-z]*(?:\d[^a-df-z]*){3}/,

@@ -1,4 +1,4 @@
-// The input of a cell, of the kind of its column, with what is said of the text that a person types.
+// An input that suits the kind of a cell's column, with messages about the typed text.
 import type { ColumnType } from '../base/api.js'
 import { button, el, setText } from '../base/dom.js'
 import * as EDIT from '../base/edit-texts.js'
@@ -15,12 +15,12 @@ export class CheckedInput {
   readonly #text: () => string
   readonly #problem: HTMLElement
   readonly #file = el('input', { type: 'file', hidden: true, tabindex: -1 })
-  /** The text that was said not to fit, if it may be sent nevertheless. */
+  /** The text that was reported as a misfit, if it may be sent nevertheless. */
   #doubted: string | undefined
 
   /**
-   * @param id - Of what is said of it: no other one on the page has it.
-   * @param onFile - A file was chosen, whose URL the cell shall have.
+   * @param id - The ID of the message, unique on the page.
+   * @param onFile - A file was chosen, whose URL becomes the cell's value.
    */
   constructor(
     type: ColumnType,
@@ -68,7 +68,10 @@ export class CheckedInput {
     return parsed
   }
 
-  /** @returns what is to be saved. undefined: it does not fit; what a server may take all the same is, when it is asked for again */
+  /**
+   * @returns the value to save; undefined: it does not fit. A value that a server may accept nevertheless is returned
+   * at the second call
+   */
   take(): string | undefined {
     const { token, problem, isMaybe } = this.#check()
     const isDoubted = isMaybe === true && this.#doubted === token
@@ -76,7 +79,7 @@ export class CheckedInput {
     return problem === undefined || isDoubted ? token : undefined
   }
 
-  /** Whether a key ends the text: Enter, unless it is to begin a line. */
+  /** Whether a key ends the text: Enter, unless it begins a new line. */
   isEnd({ key, shiftKey }: KeyboardEvent): boolean {
     return key === 'Enter' && !(shiftKey && this.control.tagName === 'TEXTAREA')
   }

@@ -1,4 +1,4 @@
-// What the changes of rows know of the table and of the grid that shows it.
+// What changes of rows need to know about the table and its grid.
 import type { Api, TableInfo } from '../base/api.js'
 import type { Grid } from '../grid/grid.js'
 import type { GridColumn } from '../grid/grid-columns.js'
@@ -6,17 +6,17 @@ import type { RowSource } from '../grid/row-sources.js'
 
 export type EditedTable = Readonly<{
   api: Api
-  /** The table in the version that is shown. */
+  /** The table in the shown version. */
   info: () => TableInfo
-  /** Where the grid stands. */
+  /** The container of the grid. */
   place: HTMLElement
   say: (message: string) => void
   fail: (failure: unknown) => void
-  /** The table has a version that was made here, with changes of cells in columns. */
+  /** A change made here created a version of the table, with changed cells in these columns. */
   onSaved: (version: number, columns: readonly string[]) => void
-  /** Rows came or went: the grid is to be opened again. @param isEnd - At its last row. */
+  /** Rows were added or deleted: the grid must be reopened. @param isEnd - At its last row. */
   onRows: (isEnd: boolean) => Promise<void>
 }>
 
-/** What the rows of a grid are changed in. */
+/** What changes the rows of a grid. */
 export type Shown = Readonly<{ grid: Grid; source: RowSource; columns: readonly GridColumn[] }>

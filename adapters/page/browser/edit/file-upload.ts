@@ -1,8 +1,8 @@
-// Puts a file into the store of files, so that a cell can have its URL.
+// Stores a file, so that a cell can have its URL.
 import { readAnswerData, readAnswerJson } from '../../../../src/client/answers.js'
 import type { Api } from '../base/api.js'
 
-/** What uploads of the page are listed under. */
+/** The name under which uploads of the page are listed. */
 const APP = 'page'
 
 /** @returns the URL of the stored file */

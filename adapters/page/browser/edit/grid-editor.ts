@@ -1,4 +1,4 @@
-// Changes of the rows that a grid shows: by keys, by a mouse, and by buttons.
+// Changes of the rows in a grid, by keyboard, mouse and buttons.
 import type { Row, VersionedRow } from '../base/api.js'
 import { button, el, setDisabled, setText, start } from '../base/dom.js'
 import * as EDIT from '../base/edit-texts.js'
@@ -35,7 +35,7 @@ export class GridEditor {
   readonly #state = el('div', { class: 'editState', role: 'status' })
   readonly #undo = iconButton(EDIT.undo, '↶', () => this.#turn('undo'))
   readonly #redo = iconButton(EDIT.redo, '↷', () => this.#turn('redo'))
-  /** Where the rows of the changes are, as far as they were seen. */
+  /** The known positions of changed rows. */
   readonly #positions = new Map<string, number>()
   #shown: Shown | undefined
   #open: Readonly<{ editor: CellEditor; at: Place }> | undefined
@@ -72,12 +72,12 @@ export class GridEditor {
     return this.#edits.isBusy
   }
 
-  /** Whether the input over a cell is open, or something is typed beside the grid. */
+  /** Whether the input over a cell is open, or something is being typed beside the grid. */
   get isEditing(): boolean {
     return this.#open !== undefined || this.#form?.isTouched === true
   }
 
-  /** The inputs of a row as it was read. @param position - Its place in the grid, if it is known. */
+  /** The inputs of a row as it was read. @param position - Its position in the grid, if known. */
   formOf(found: VersionedRow, position: number | undefined): RowForm {
     const { row, version } = found
     const { info } = this.#table
@@ -94,7 +94,7 @@ export class GridEditor {
     return this.#form
   }
 
-  /** A source whose rows have the changes that were made here. */
+  /** A source whose rows include the changes made here. */
   over(source: RowSource): RowSource {
     const edits = this.#edits
     return {
@@ -123,7 +123,7 @@ export class GridEditor {
     }
   }
 
-  /** Takes the grid that is shown from now on, with the rows of the version of the table. */
+  /** Uses a new grid from now on, with the rows of the table's version. */
   attach(grid: Grid, source: RowSource, columns: readonly GridColumn[]): void {
     this.#open?.editor.element.remove()
     this.#open = undefined
@@ -140,7 +140,7 @@ export class GridEditor {
     element.addEventListener('drop', (event) => this.#dropped(event))
   }
 
-  /** Marks a cell of the grid by what became of its change. */
+  /** Marks a cell of the grid by the state of its change. */
   markCell(cell: HTMLElement, row: Row | undefined, column: string): void {
     const state = row === undefined ? undefined : this.#edits.stateOf(row.$rowID, column)
     if (state !== undefined) cell.classList.add(state)
@@ -155,7 +155,7 @@ export class GridEditor {
     this.#edit(at)
   }
 
-  /** The grid has drawn: the input stays over its cell. */
+  /** After the grid has drawn, the input stays over its cell. */
   onDrawn(): void {
     if (this.#open === undefined) return
     const { editor, at } = this.#open
@@ -217,7 +217,7 @@ export class GridEditor {
   #edit(at: Place, isTyped = false): void {
     const cell = this.#cellAt(at)
     const { grid } = this.#shown ?? {}
-    this.#open?.editor.focus() // What does not fit comes first.
+    this.#open?.editor.focus() // A value that does not fit comes first.
     if (cell === undefined || grid === undefined || this.#open !== undefined) return
     const { row, column } = cell
     const { version } = this.#table.info()
@@ -263,7 +263,7 @@ export class GridEditor {
     if (isThere && column >= 0) this.#shown?.grid.moveTo({ row, column })
   }
 
-  /** Does something with the block that is chosen. */
+  /** Does something with the chosen block. */
   #do(work: (shown: Shown) => Promise<void>): void {
     if (this.#shown !== undefined) start(work(this.#shown), this.#table.fail)
   }
@@ -272,7 +272,7 @@ export class GridEditor {
     if (event.dataTransfer?.types.includes('Files') === true) event.preventDefault()
   }
 
-  /** Files that are dropped on a cell of addresses go there and into the cells below. */
+  /** Files dropped on a cell of addresses go into this cell and those below. */
   #dropped(event: DragEvent): void {
     const { grid, columns } = this.#shown ?? {}
     const files = [...(event.dataTransfer?.files ?? [])]
@@ -295,7 +295,7 @@ export class GridEditor {
     })
   }
 
-  /** @param take - Is given the URL of the stored file, as JSON. */
+  /** @param take - Receives the URL of the stored file, as JSON. */
   #store(file: File, take: (url: string) => void): void {
     this.#table.say(EDIT.uploading(file.name))
     const stored = uploadFile(this.#table.api, file).then((url) => take(JSON.stringify(url)))

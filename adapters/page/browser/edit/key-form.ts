@@ -1,4 +1,4 @@
-// The key of a table, to be set and removed.
+// A form that sets or removes the key of a table.
 import type { Api, TableInfo } from '../base/api.js'
 import { button, el, setDisabled, setText, start } from '../base/dom.js'
 import { wordsOf } from '../base/failure-words.js'
@@ -6,13 +6,13 @@ import * as SCHEMA from '../base/schema-texts.js'
 
 export type SchemaTable = Readonly<{
   api: Api
-  /** The table in the version that is shown. */
+  /** The table in the shown version. */
   info: () => TableInfo
-  /** The table is to be shown with its new columns. */
+  /** The table must be shown with its new columns. */
   onSaved: (message: string) => void
 }>
 
-/** @param isDirty - Whether other changes are not saved, which would be lost. */
+/** @param isDirty - Whether there are unsaved changes, which would be lost. */
 export function keyForm({ api, info, onSaved }: SchemaTable, isDirty: () => boolean): HTMLElement {
   const { id: tableId, key = [], schema } = info()
   const columns = schema.columns.filter(({ type }) => type.kind !== 'array')
@@ -43,7 +43,7 @@ export function keyForm({ api, info, onSaved }: SchemaTable, isDirty: () => bool
   }
   draw()
   const items = columns.map(({ id }, at) => el('label', { class: 'check' }, boxes[at], nameOf(id)))
-  // What is chosen of the key is no change of the columns.
+  // Choosing the key does not change the columns.
   const list = el('fieldset', { oninput: draw }, el('legend', {}, SCHEMA.keyHelp), ...items)
   return el(
     'details',

@@ -1,4 +1,4 @@
-// The type of a column, to be chosen.
+// A choice of a column's type.
 import { COLUMN_KINDS } from '../../../../src/schema/column-kind.js'
 import type { ColumnType } from '../base/api.js'
 import { el } from '../base/dom.js'

@@ -1,9 +1,9 @@
-// The cells of a text that a spreadsheet has copied.
+// The cells of a text copied from a spreadsheet.
 
-/** A field with quotes around it, or one without. A quote inside a field without them is text. */
+/** A quoted field, or an unquoted one, in which quotes are text. */
 const FIELD = /"((?:[^"]|"")*)"(?=[\t\r\n]|$)|[^\t\r\n]*/y
 
-/** @returns the cells by row. A line end behind the last row is none of them. */
+/** @returns the cells by row. A line end after the last row begins no further one */
 export function cellsOfText(text: string): readonly (readonly string[])[] {
   const rows: string[][] = [[]]
   for (let at = 0; ; ) {

@@ -1,11 +1,11 @@
-// The changes that were not saved, each with the ways to go on.
+// The unsaved changes, each with ways to resolve it.
 import { button, el, fill } from '../base/dom.js'
 import * as EDIT from '../base/edit-texts.js'
 import { parseJson } from '../base/json-text.js'
 import { shortText } from '../grid/cells.js'
 import type { EditProblem, RowEdits } from './row-edits.js'
 
-/** Problems that are shown at the same time. The others come when these are decided. */
+/** Most problems shown at once. The others follow when these are resolved. */
 const SHOWN_MAX = 50
 
 export class ProblemList {
@@ -18,7 +18,7 @@ export class ProblemList {
   })
   readonly #edits: RowEdits
   readonly #nameOf: (problem: EditProblem) => string
-  /** Called when the last problem is decided here. */
+  /** Called when the last problem has been resolved here. */
   readonly #onEmpty: () => void
   #shown: readonly EditProblem[] = []
 

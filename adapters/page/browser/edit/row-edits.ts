@@ -13,7 +13,7 @@ import { jsonText, parseJson } from '../base/json-text.js'
 import { tokenOf } from './cell-text.js'
 import { updateRows } from './row-writes.js'
 
-/** What is undone by a function. */
+/** A change that a function undoes. */
 type Noted = Readonly<{ undo: () => Promise<void> }>
 
 export type CellState = 'pending' | 'saved' | 'conflict' | 'failed'
@@ -22,32 +22,32 @@ export type NewCell = Readonly<{
   row: Row
   column: string
   after: string
-  /** The row has the cells of all columns, as it was read. Default: it is one of the grid. */
+  /** Whether the row has the cells of all columns, as it was read. Default: a row of the grid. */
   isWhole?: boolean
 }>
 
 export type CellChange = Readonly<{
   rowId: string
   column: string
-  /** The JSON of what the person has seen in the cell. */
+  /** The JSON that the person has seen in the cell. */
   before: string
   after: string
-  /** The row was not changed after this version of the table, as far as the person knows. */
+  /** The person has seen the row at this version of the table. */
   version: number
 }>
 
-/** A change that is not saved, and waits for a decision. */
+/** An unsaved change that waits for a decision. */
 export type EditProblem = Readonly<{
   change: CellChange
-  /** The JSON of what is there now; undefined: it is no conflict. */
+  /** The JSON of the current value; undefined: there is no conflict. */
   theirs: string | undefined
   message: string
 }>
 
 export type EditEvents = Readonly<{
-  /** Cells look different, or their number to be saved has changed. */
+  /** Cells look different, or the number of unsaved ones has changed. */
   onChange: () => void
-  /** The table has a version that was made here, with changes of cells in columns. */
+  /** A change made here created a version of the table, with changed cells in these columns. */
   onSaved: (version: number, columns: readonly string[]) => void
 }>
 
@@ -56,23 +56,23 @@ type Step = { changes: readonly CellChange[]; readonly list: 'undo' | 'redo' }
 type ShownCell = { token: string; state: CellState }
 
 type Overlay = {
-  /** The row of the grid that it was put over. */
+  /** The row of the grid that it covers. */
   of: Row | undefined
   shown: Row | undefined
   /** The row as it was read after a conflict. */
   whole: Row | undefined
   readonly cells: Map<string, ShownCell>
-  /** Of the row, as far as it is known here. */
+  /** The known version of the row. */
   version: number
-  /** Of the last change that was made here. */
+  /** The version of the last change made here. */
   ownVersion: number
 }
 
-/** Steps that can be undone. */
+/** Most steps that can be undone. */
 const STEPS_MAX = 200
-/** How often a change is sent again because others change other cells of its row. */
+/** How often a change is repeated because others change other cells of its row. */
 const TRIES_MAX = 20
-/** Rows that an answer names. */
+/** Most rows that an answer names. */
 const PROBLEMS_AT_ONCE = 100
 
 export class RowEdits {
@@ -107,7 +107,7 @@ export class RowEdits {
     return this.#lists.redo.length > 0
   }
 
-  /** A row of the grid as it is to be shown. It is the same object as long as it looks the same. */
+  /** A row of the grid as it is shown. It is the same object while it looks the same. */
   shown(row: Row): Row {
     const overlay = this.#overlays.get(row.$rowID)
     if (overlay === undefined) return row
@@ -127,7 +127,7 @@ export class RowEdits {
     return this.#overlays.get(rowId)?.cells.get(column)?.state
   }
 
-  /** A cell of a row that was read by itself, as JSON, with what was changed of it. */
+  /** A cell of a separately read row, as JSON, with its changes. */
   cellOf(
     { row, version }: VersionedRow,
     column: string,
@@ -139,13 +139,13 @@ export class RowEdits {
     return { token: tokenOf((isLater ? row : whole)[column]), state: undefined }
   }
 
-  /** A row that was read by itself is changed: from now on it is shown as of then. @param version - Of the grid. */
+  /** From now on a separately read row is shown as of then, with its changes. @param version - The grid's version. */
   see({ row, version: found }: VersionedRow, version: number): void {
     const overlay = this.#overlays.get(row.$rowID)
     if (found > (overlay?.version ?? version)) this.#takeRow(row, found)
   }
 
-  /** Takes a row as it is now. What was saved of it is in it. */
+  /** Takes a row's current state, which includes its saved changes. */
   #takeRow(row: Row, version: number): Overlay {
     const overlay = this.#overlayOf(row.$rowID, version)
     overlay.whole = row
@@ -156,9 +156,9 @@ export class RowEdits {
     return overlay
   }
 
-  /** Makes changes of rows, in one commit. @param version - At which the rows were seen. */
+  /** Changes rows in one commit. @param version - The version in which they were seen. */
   change(cells: readonly NewCell[], version: number): void {
-    this.#lists.redo.length = 0 // What is made anew ends what could be done again.
+    this.#lists.redo.length = 0 // A new change ends the possibility to redo.
     this.apply(cells.map((cell) => this.#changeOf(cell, version)))
   }
 
@@ -190,7 +190,7 @@ export class RowEdits {
     if (this.#sending === undefined) void this.#run()
   }
 
-  /** Something else was done, which a function undoes. */
+  /** Records another change, which a function undoes. */
   note(undo: () => Promise<void>): void {
     this.#lists.redo.length = 0
     this.#push('undo', { undo })
@@ -203,7 +203,7 @@ export class RowEdits {
     if (steps.length > STEPS_MAX) steps.shift()
   }
 
-  /** Takes the last change back, or makes the last one again that was taken back. @returns what is changed */
+  /** Undoes the last change, or redoes the last undone one. @returns what is changed */
   turn(list: Step['list'], onFailure: (failure: unknown) => void): readonly CellChange[] {
     const step = this.#lists[list].pop()
     if (step === undefined) return []
@@ -221,7 +221,7 @@ export class RowEdits {
     return changes
   }
 
-  /** Keeps what the person wrote, over what is there now. */
+  /** Keeps the person's value, over the current one. */
   takeMine({ change, theirs }: EditProblem): void {
     const version = Math.max(change.version, this.#overlays.get(change.rowId)?.version ?? 0)
     this.apply([{ ...change, before: theirs ?? change.before, version }])
@@ -232,7 +232,7 @@ export class RowEdits {
     this.#events.onChange()
   }
 
-  /** The grid has the rows of a version: what was saved until then is in them. */
+  /** The grid has the rows of a version, which include the changes saved until then. */
   settle(version: number): void {
     for (const [rowId, overlay] of this.#overlays) {
       if (overlay.version > version) continue
@@ -253,7 +253,7 @@ export class RowEdits {
     return made
   }
 
-  /** Takes away a change that is not saved. */
+  /** Drops an unsaved change. */
   #forget(rowId: string, column: string): void {
     this.#problems = this.#problems.filter(({ change }) => !isOf(change, rowId, column))
     const overlay = this.#overlays.get(rowId)
@@ -272,7 +272,7 @@ export class RowEdits {
     }
   }
 
-  /** Never rejects: what fails is a problem. All that can be sent of a step is sent in one request. */
+  /** Never rejects: a failure becomes a problem. One request sends everything of a step that can be sent. */
   async #send(step: Step): Promise<void> {
     const seen = new Map<string, number>()
     for (let tries = 0; step.changes.length > 0; tries++) {
@@ -304,7 +304,7 @@ export class RowEdits {
     return [...rows.values()]
   }
 
-  /** Reads rows that others have changed, and leaves out of the step what both have changed. */
+  /** Reads rows that others have changed, and removes from the step what both have changed. */
   async #compareAll(
     step: Step,
     rowIds: readonly string[],
@@ -339,7 +339,7 @@ export class RowEdits {
     this.#events.onSaved(version, columns)
   }
 
-  /** Leaves out of a step what others have changed of a row, too. */
+  /** Removes from a step what others have changed in a row too. */
   #compare(step: Step, { row, version }: VersionedRow): void {
     const overlay = this.#takeRow(row, version)
     for (const change of step.changes) {
@@ -369,7 +369,7 @@ export class RowEdits {
     const { rowId, column, after } = problem.change
     this.#leaveOut(step, problem.change)
     const overlay = this.#overlayOf(rowId, problem.change.version)
-    // A later change of the cell, which waits, will meet the same.
+    // A later change of the cell, which waits, would conflict too.
     if (overlay.cells.get(column)?.token !== after) return
     overlay.cells.set(column, { token: after, state })
     overlay.shown = undefined
@@ -381,7 +381,7 @@ function isOf(change: CellChange, rowId: string, column: string): boolean {
   return change.rowId === rowId && change.column === column
 }
 
-/** Whether two texts of JSON are the same value, as it is written. */
+/** Whether two JSON texts are the same value, with the same spelling. */
 function isSame(one: string, other: string): boolean {
   return one === other || jsonText(parseJson(one)) === jsonText(parseJson(other))
 }

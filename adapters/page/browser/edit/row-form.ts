@@ -1,4 +1,4 @@
-// The values of a row in the pane, each in an input of its kind, which is saved when it is left.
+// The values of a row in the pane. Each has an input of its kind, which is saved when the focus leaves it.
 import type { Column, Row } from '../base/api.js'
 import { button, el, fill, setAttributes } from '../base/dom.js'
 import * as EDIT from '../base/edit-texts.js'
@@ -9,7 +9,7 @@ import { CheckedInput } from './checked-input.js'
 import type { CellState } from './row-edits.js'
 
 export type FormEvents = Readonly<{
-  /** A cell as it is to be shown, as JSON, and what became of its change. */
+  /** A cell as it is shown, as JSON, and the state of its change. */
   cellOf: (column: string) => Readonly<{ token: string; state: CellState | undefined }>
   onSave: (column: string, token: string) => void
   onFile: (column: string, file: File) => void
@@ -19,7 +19,7 @@ type Field = {
   readonly column: Column
   readonly place: HTMLElement
   input: CheckedInput
-  /** What the input began with. */
+  /** The initial value of the input. */
   token: string
 }
 
@@ -67,12 +67,12 @@ export class RowForm {
     }
   }
 
-  /** Whether something is typed that is not sent. */
+  /** Whether something typed has not been sent. */
   get isTouched(): boolean {
     return this.element.isConnected && this.#fields.some(({ input }) => input.isTouched)
   }
 
-  /** Goes to what does not fit, if there is something. */
+  /** Moves the focus to a misfit, if there is one. */
   showMisfit(): boolean {
     for (const field of this.#fields) this.#save(field)
     const field = this.#fields.find(({ input }) => input.isTouched)
@@ -80,7 +80,7 @@ export class RowForm {
     return field !== undefined
   }
 
-  /** Shows what has become of the row. What a person types stays. */
+  /** Shows the row's new state. What a person types stays. */
   refresh(): void {
     for (const field of this.#fields) {
       const { place, input, column } = field

@@ -3,21 +3,21 @@ import { neededVersionOf, readAnswerData } from '../../../../src/client/answers.
 import { tablePath } from '../../../../src/client/table-operation.js'
 import type { Api } from '../base/api.js'
 
-/** By column ID, the JSON of what a cell becomes. */
+/** By column ID: the JSON of the new value. */
 export type CellTokens = ReadonlyMap<string, string>
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-/** A row that must not be later than a version. */
+/** A row that must not have changed after a version. */
 export type SeenRow = Readonly<{ rowId: string; version: number }>
 
-/** Rows of one request. */
+/** Most rows per request. */
 export const ROWS_MAX = 10_000
 
 /**
  * Changes rows, all or none, in one version.
  * @returns the version
- * @throws {ClientError} 412 if a row is later than its version
+ * @throws {ClientError} 412 if a row has changed after its version
  */
 export async function updateRows(
   api: Api,
@@ -36,7 +36,7 @@ export async function updateRows(
   return send(api, 'PATCH', { path, headers: idempotent(api), body: `[${body.join()}]` })
 }
 
-/** Deletes rows, all or none. @returns the version. @throws {ClientError} 412 if a row is later than its version */
+/** Deletes rows, all or none. @returns the version. @throws {ClientError} 412 if a row has changed after its version */
 export async function deleteRows(
   api: Api,
   tableId: string,

@@ -1,4 +1,4 @@
-// The columns of a table: a person adds, names, moves and deletes them, and saves all of it in one commit.
+// The columns of a table: a person adds, renames, moves and deletes them, and saves everything in one commit.
 import { ClientError } from '../../../../src/client/client-error.js'
 import type { Column, TableInfo } from '../base/api.js'
 import { confirmDeletion } from '../base/confirm.js'
@@ -26,11 +26,11 @@ type Item = {
   readonly element: HTMLElement
   readonly input: HTMLInputElement
   isDropped: boolean
-  /** The number of its values, once it is known. */
+  /** The number of its values, once known. */
   values: number | undefined
 }
 
-/** How often changes are sent again because others change rows meanwhile. */
+/** How often changes are repeated because others change rows meanwhile. */
 const TRIES_MAX = 8
 
 export class SchemaEditor {
@@ -57,7 +57,7 @@ export class SchemaEditor {
     this.#name = el('input', { id: 'table-name', value: name, ...limits })
     this.#newName.addEventListener('keydown', (event) => {
       if (event.key !== 'Enter') return
-      event.preventDefault() // Else it would save.
+      event.preventDefault() // Otherwise it would save.
       this.#add()
     })
     this.element = el(
@@ -95,7 +95,7 @@ export class SchemaEditor {
     if (what === 'convert') this.#convert(item.column)
   }
 
-  /** Whether something is not saved. */
+  /** Whether something is unsaved. */
   get isDirty(): boolean {
     return this.#summary() !== '' || this.#name.value.trim() !== this.#seen.name
   }
@@ -157,7 +157,7 @@ export class SchemaEditor {
     this.#move(item, event.key === 'ArrowUp' ? -1 : 1)
   }
 
-  /** Moves a column by one place. The focus stays where it is in it. */
+  /** Moves a column by one place. The focus stays in it. */
   #move(item: Item, by: number): void {
     const from = this.#items.indexOf(item)
     const to = from + by
@@ -215,7 +215,7 @@ export class SchemaEditor {
     this.#newName.focus()
   }
 
-  /** The columns as they shall be. */
+  /** The wanted columns. */
   #wanted(): readonly Column[] {
     return this.#items.flatMap(({ column, input, isDropped }) => {
       if (isDropped) return []
@@ -286,7 +286,7 @@ export class SchemaEditor {
     fill(this.#problem, message, ...(isConflict ? [' ', show] : []))
   }
 
-  /** Others may change rows meanwhile. @returns whether it is saved: not if others have changed the columns */
+  /** Others may change rows meanwhile. @returns whether it was saved; false: others have changed the columns */
   async #alter(): Promise<boolean> {
     const { api } = this.#table
     const columns = this.#wanted()

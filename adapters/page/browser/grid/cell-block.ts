@@ -1,12 +1,12 @@
-// The block of cells that a person has chosen, and how it is copied.
+// The block of cells that a person has chosen, and its copies.
 import type { Row } from '../base/api.js'
 import { plainText } from '../base/json-text.js'
 import type { Place } from './grid-keys.js'
 
-/** Numbers of rows and columns, the last ones included. */
+/** Numbers of rows and columns, including the last ones. */
 export type Block = Readonly<{ top: number; bottom: number; left: number; right: number }>
 
-/** Rows of a block that are copied, at most. */
+/** Most rows of a block that are copied. */
 export const COPIED_ROWS_MAX = 20_000
 
 /** The block between two corners. */
@@ -23,10 +23,12 @@ export function isOneCell({ top, bottom, left, right }: Block): boolean {
   return top === bottom && left === right
 }
 
-/** What a spreadsheet would take for the end of a cell or of a row, or for a quote around it. */
+/** Characters that a spreadsheet would treat as the end of a cell or row, or as a quote around it. */
 const NEEDS_QUOTES = /[\t\r\n"]/
 
-/** Cells as spreadsheets paste them: tabs, line ends and quotes stay in their cells. One cell alone is its text. */
+/**
+ * Cells in the form that spreadsheets paste: tabs, line ends and quotes stay in their cells. A single cell is its text.
+ */
 export function textOfCells(rows: readonly Row[], columns: readonly string[]): string {
   const texts = rows.map((row) => columns.map((id) => plainText(row[id])))
   const [[only] = []] = texts

@@ -4,7 +4,7 @@ import { el, fill, setText } from '../base/dom.js'
 import { jsonText } from '../base/json-text.js'
 import * as TEXT from '../base/texts.js'
 
-/** Characters of a cell in the grid. The pane shows all of them. */
+/** Most characters of a cell in the grid. The pane shows all. */
 const CELL_CHARS_MAX = 240
 
 /** Puts a value into a cell of the grid. */
@@ -25,7 +25,7 @@ export function fillCell(cell: HTMLElement, value: unknown, { kind }: ColumnType
   setText(cell, shortText(value))
 }
 
-/** A file of this server that is shown by its URL. */
+/** A file of this server, shown by its URL. */
 function fillFileCell(cell: HTMLElement, value: unknown): void {
   cell.className = 'cell text'
   fill(cell, el('span', { class: 'badge' }, TEXT.storedFile), ` ${shortText(value)}`)
@@ -35,7 +35,7 @@ export function isUriKind(kind: string): boolean {
   return kind === 'uri' || kind.endsWith('URI')
 }
 
-/** @param onMissing - Called if there is no picture to show, unless the element shows something else by then. */
+/** @param onMissing - Called if there is no picture, unless the element shows something else by then. */
 function makePicture(url: string, className: string, onMissing: () => void): HTMLImageElement {
   const picture: HTMLImageElement = el('img', {
     src: url,
@@ -66,7 +66,7 @@ export function shortText(value: unknown): string {
   return text.length > CELL_CHARS_MAX ? `${text.slice(0, CELL_CHARS_MAX)}…` : text
 }
 
-/** Puts a value in full into the pane. */
+/** Shows a whole value in the pane. */
 export function wholeCell(value: unknown, { kind }: ColumnType): HTMLElement {
   if (value === undefined || value === null) return el('span', { class: 'empty' }, TEXT.emptyCell)
   const url = storedFilePath(value)
@@ -81,7 +81,7 @@ export function wholeCell(value: unknown, { kind }: ColumnType): HTMLElement {
   return isUriKind(kind) ? linkTo(url ?? value, value) : el('span', { class: 'whole' }, value)
 }
 
-/** A link, if the URL is one of the web. What it leads to learns nothing of this page. */
+/** A link, if the URL is a web address. Its target learns nothing about this page. */
 function linkTo(url: string, text: string): HTMLElement {
   const isWeb = /^https?:\/\//i.test(url) || url.startsWith('files/')
   if (!isWeb) return el('span', { class: 'whole' }, text)
@@ -89,7 +89,7 @@ function linkTo(url: string, text: string): HTMLElement {
   return el('a', attributes, text)
 }
 
-/** Where this server has a file whose URL a store made, whatever server it was made by; undefined for all other URLs. */
+/** The path of a file on this server, by a URL that any server's store made; undefined for all other URLs. */
 function storedFilePath(value: unknown): string | undefined {
   const found =
     typeof value === 'string' ? /(?:^|\/)files\/(rsf-[A-Za-z0-9_-]+)(?:[/?#]|$)/.exec(value) : null
@@ -115,7 +115,7 @@ const WIDTHS: Readonly<Record<string, number>> = {
   imageURI: 130,
 }
 
-/** How wide a column is at first, in pixels. */
+/** The initial width of a column, in pixels. */
 export function firstWidth({ kind }: ColumnType, name: string): number {
   const forName = name.length * 8 + kind.length * 7 + 58
   return Math.min(320, Math.max(WIDTHS[kind] ?? 190, forName))

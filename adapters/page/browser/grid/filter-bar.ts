@@ -5,7 +5,7 @@ import * as TEXT from '../base/texts.js'
 import { type ConditionEvents, ConditionInputs } from './filter-condition.js'
 import { type Condition, operatorsOf } from './filter-where.js'
 
-/** Conditions at the same time. */
+/** Most conditions. */
 const CONDITIONS_MAX = 20
 
 export type FilterEvents = Pick<ConditionEvents, 'askValues'> &
@@ -20,7 +20,7 @@ export class FilterBar {
   #conditions: readonly ConditionInputs[] = []
   #made = 0
 
-  /** @param conditions - Those that it shows first. */
+  /** @param conditions - The initial conditions. */
   constructor(columns: readonly Column[], conditions: readonly Condition[], events: FilterEvents) {
     this.#columns = columns
     this.#events = events
@@ -43,7 +43,7 @@ export class FilterBar {
     if (conditions.length === 0) this.#add()
   }
 
-  /** Shows why the store refused the conditions, beside the one that the message is about. */
+  /** Shows why the store refused the conditions, beside the condition concerned. */
   showProblem(message: string): void {
     const found = this.#conditions.map((each) => each.showProblem(message))
     setText(this.#problem, found.includes(true) ? '' : message)
@@ -60,7 +60,7 @@ export class FilterBar {
     this.#conditions[0]?.focus()
   }
 
-  /** Asks for the value of a column, beside what is filled in. */
+  /** Asks for the value of a column, in addition to the existing conditions. */
   ask(column: Column): void {
     for (const each of this.#conditions) if (each.condition === undefined) each.element.remove()
     this.#conditions = this.#conditions.filter(({ condition }) => condition !== undefined)

@@ -1,4 +1,4 @@
-// One condition: a column, what its cells are compared by, and an input of its kind.
+// One condition: a column, an operator, and an input that suits its kind.
 import type { Column, Group } from '../base/api.js'
 import { button, el, fill, setAttributes, setText } from '../base/dom.js'
 import { plainText } from '../base/json-text.js'
@@ -13,7 +13,7 @@ export type ConditionEvents = Readonly<{
   onRemove: (condition: ConditionInputs) => void
 }>
 
-/** What browsers have an input for. */
+/** Kinds with an input type of browsers. */
 const INPUT_TYPES: Readonly<Record<string, string>> = {
   date: 'date',
   time: 'time',
@@ -21,7 +21,7 @@ const INPUT_TYPES: Readonly<Record<string, string>> = {
   boolean: 'checkbox',
 }
 
-/** Characters of a value that is offered. */
+/** Most characters of an offered value. */
 const OFFERED_CHARACTERS_MAX = 40
 
 export class ConditionInputs {
@@ -41,7 +41,7 @@ export class ConditionInputs {
   /** The column whose values are offered. */
   #offered: string | undefined
 
-  /** @param id - Of what is said of it: no other one on the page has it. */
+  /** @param id - The ID of the message, unique on the page. */
   constructor(columns: readonly Column[], id: string, events: ConditionEvents, given?: Condition) {
     this.#problem = el('p', { class: 'problem', role: 'alert', id })
     this.#columns = columns
@@ -80,7 +80,7 @@ export class ConditionInputs {
     this.#value.focus()
   }
 
-  /** undefined: nobody has filled it in. */
+  /** undefined: it is not filled in. */
   get condition(): Condition | undefined {
     const { value: operator } = this.#operator
     const column = this.#column.value
@@ -91,7 +91,7 @@ export class ConditionInputs {
     return value === '' ? undefined : { column, operator, value, ...(isExact && { isExact }) }
   }
 
-  /** Shows why the store refused it. @returns whether the message is about it */
+  /** Shows why the store refused the condition. @returns whether the message concerns it */
   showProblem(message: string): boolean {
     const { column, operator } = this.condition ?? {}
     const isOf = message.includes(`${operator} of column ${JSON.stringify(column)}`)
@@ -103,7 +103,7 @@ export class ConditionInputs {
     return isOf
   }
 
-  /** Other rows match now, so other values are offered. */
+  /** Other rows match now, so other values must be offered. */
   forgetValues(): void {
     this.#offered = undefined
   }
@@ -158,7 +158,7 @@ export class ConditionInputs {
       say()
     } else {
       made.value = value
-      // An address may have what the input has no form for.
+      // An address may have a form that the input does not accept.
       if (made.value !== value) setAttributes(made, { type: 'text', value })
     }
     this.#value = made

@@ -1,4 +1,4 @@
-// Conditions that rows must meet, as a person chooses them and as the contract takes them.
+// Conditions on rows, in the person's form and in the contract's.
 import type { Column, ColumnType, RowsRequest } from '../base/api.js'
 import type * as FILTER from '../base/filter-texts.js'
 import { isTextual } from './sort-order.js'
@@ -9,7 +9,7 @@ export type Condition = Readonly<{
   column: string
   operator: string
   value: string
-  /** Texts are compared with their case. */
+  /** Whether texts are compared with case. */
   isExact?: boolean
 }>
 
@@ -30,7 +30,7 @@ export function operatorsOf({ kind }: ColumnType): readonly Operator[] {
   return OPERATORS[kind] ?? TEXTS
 }
 
-/** The kind of what an operator compares the cells of a column with. */
+/** The kind of an operator's operand for a column. */
 export function operandKind({ kind, items }: ColumnType): string {
   return items?.kind ?? kind
 }
@@ -39,15 +39,12 @@ export function hasOperand(operator: string): boolean {
   return operator !== 'isEmpty' && operator !== 'isFilled'
 }
 
-/** Whether an operator compares texts of a column with or without their case. */
+/** Whether an operator can compare a column's texts with or without case. */
 export function hasCase(operator: string, type: ColumnType): boolean {
   return isTextual(type) && TEXTS.slice(0, 5).includes(operator as Operator)
 }
 
-/**
- * The condition as `where` takes it, or undefined for none. Values that do not fit their column are refused by the
- * store, which says why.
- */
+/** The condition as `where`; undefined: none. The store refuses values that do not fit their column, and says why. */
 export function makeWhere(
   conditions: readonly Condition[],
   columns: readonly Column[],
@@ -65,15 +62,15 @@ export function makeWhere(
 
 const FOLDED = { ignoreCase: true, ignoreAccents: true }
 
-/** Whether a search looks into cells of a type. */
+/** Whether a search includes cells of a type. */
 export function isSearched(type: ColumnType): boolean {
   return type.kind === 'number' || isTextual(type)
 }
 
-/** Tests of cells that a condition has, as the contract says, with some for the filter. */
+/** Most tests of cells for a search. With some for the filter, they stay below the contract's limit. */
 const SEARCHED_MAX = 1_900
 
-/** What the contract takes for a text that is searched for: a number is the value of a number, too. */
+/** The search as the contract takes it: a number is also searched for as a number. */
 export function searchQuery(
   text: string,
   where: object | undefined,
@@ -89,7 +86,7 @@ export function searchQuery(
   return { where: { $and: [...(where === undefined ? [] : [where]), { $or: tests }] } }
 }
 
-/** A column as conditions name it. */
+/** A column's name in conditions. */
 function escapedId(id: string): string {
   return id.startsWith('$') ? `$${id}` : id
 }
@@ -99,7 +96,7 @@ function parseOperand(operator: string, value: string, kind: string): unknown {
   return parseScalar(value, kind)
 }
 
-/** Numbers are sent as text, because JavaScript would round those of many digits. */
+/** Numbers are sent as text, because JavaScript would round those with many digits. */
 function parseScalar(value: string, kind: string): unknown {
   if (kind !== 'boolean') return kind === 'number' && isShort(value) ? Number(value) : value
   if (value === 'true') return true

@@ -1,4 +1,4 @@
-// Widths of the columns of a grid, and which of them are in view.
+// Widths of the columns of a grid, and which of them are visible.
 import { BoundedMap } from '../../../../src/base/bounded-map.js'
 import type { ColumnType } from '../base/api.js'
 import { firstWidth } from './cells.js'
@@ -7,7 +7,7 @@ export type GridColumn = Readonly<{
   id: string
   name: string
   type: ColumnType
-  /** How it sorts the rows. The rank is not said where it is the only one. */
+  /** How it sorts the rows. A single column has no rank. */
   sorted?: Readonly<{ descending: boolean; rank: number | undefined }> | undefined
 }>
 
@@ -21,10 +21,10 @@ const WIDTH_MAX = 1_200
 export type ChosenWidths = Map<string, number>
 
 const STORED = 'rowstash-widths'
-/** Characters that are kept of them, at most. */
+/** Most characters of stored widths. */
 const STORED_CHARS_MAX = 100_000
 
-/** Those of the tables that were shown in this tab, of the last 100, also after the page is loaded again. */
+/** The widths in the last 100 tables shown in this tab, also after a reload. */
 export class WidthsOfTables {
   readonly #tables = new BoundedMap<string, ChosenWidths>(100)
 
@@ -53,7 +53,7 @@ export class GridColumns {
   readonly #chosen: ChosenWidths
   #starts: readonly number[]
 
-  /** @param chosen - Is told the widths that are chosen here. */
+  /** @param chosen - Receives widths chosen here. */
   constructor(columns: readonly GridColumn[], chosen: ChosenWidths) {
     this.columns = columns
     this.#chosen = chosen
@@ -88,7 +88,7 @@ export class GridColumns {
     this.#starts = startsOf(this.#widths)
   }
 
-  /** The columns that are seen from one offset up to another, in pixels. */
+  /** The columns visible between two offsets, in pixels. */
   between(left: number, right: number): readonly [first: number, end: number] {
     const { length } = this.columns
     let first = 0

@@ -1,4 +1,4 @@
-// The header of a grid: names, kinds, the order, and the handles that change widths.
+// The header of a grid: names, kinds, the order, and handles for widths.
 import { el } from '../base/dom.js'
 import * as TEXT from '../base/texts.js'
 import type { GridColumns } from './grid-columns.js'
@@ -6,10 +6,10 @@ import { followPointer } from './pointer.js'
 import { isSortable } from './sort-order.js'
 
 export type HeaderEvents = Readonly<{
-  /** @param isAdded - With shift: beside what was chosen before. */
+  /** @param isAdded - With shift: in addition to columns chosen before. */
   onClick: (index: number, isAdded: boolean) => void
   onResize: (index: number, width: number) => void
-  /** The menu of a column is wanted. */
+  /** The menu of a column was requested. */
   onMenu: (index: number) => void
 }>
 
@@ -24,7 +24,7 @@ export class GridHeader {
     this.#events = events
   }
 
-  /** Those of the columns that are drawn. */
+  /** The cells of the drawn columns. */
   get cells(): readonly Element[] {
     return [...this.element.children].slice(1)
   }
@@ -55,7 +55,7 @@ export class GridHeader {
     })
     const openMenu = (event: Event): void => {
       event.preventDefault()
-      event.stopPropagation() // It sorts nothing.
+      event.stopPropagation() // It does not sort.
       this.#events.onMenu(index)
     }
     const menu = el('span', { class: 'opener', 'aria-hidden': 'true', onclick: openMenu }, '▾')

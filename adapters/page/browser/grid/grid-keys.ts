@@ -1,4 +1,4 @@
-// Where the keys move the active cell, as the ARIA practices of a grid say.
+// How keys move the active cell, by the ARIA practices for grids.
 
 export type Place = Readonly<{
   /** -1: the header. */
@@ -16,7 +16,7 @@ export function keyMove(
 ): Place | undefined {
   const isWhole = ctrlKey || metaKey
   const at = (toRow: number, toColumn: number): Place => ({
-    // While the rows load there are none, and the place stays where it is.
+    // While rows load there are none, and the position stays.
     row: Math.max(-1, Math.min(toRow, Math.max(row, rows - 1))),
     column: Math.max(0, Math.min(toColumn, columns - 1)),
   })

@@ -1,4 +1,4 @@
-// A grid over any number of rows. Only what is seen is in the document.
+// A grid over any number of rows. Only visible ones are in the document.
 import type { Row } from '../base/api.js'
 import { el, setAttributes } from '../base/dom.js'
 import * as EDIT from '../base/edit-texts.js'
@@ -15,29 +15,29 @@ import { isSortable } from './sort-order.js'
 
 export const ROW_HEIGHT = 30
 const HEADER_HEIGHT = 34
-/** Columns are made so far beyond the edges, in pixels. */
+/** Columns are created this far beyond the edges, in pixels. */
 const SPARE = 200
 const RESIZE_STEP = 16
-/** So many rows can be scrolled through before it is known how many there are. */
+/** This many rows can be scrolled before their number is known. */
 const ROWS_UNCOUNTED = 1_000
 
-/** What of a table is in view, in pixels, and the active cell: what a grid of the same table can go on with. */
+/** The visible part of a table, in pixels, and the active cell. Another grid of the table can continue with it. */
 export type GridPlace = Readonly<{
   active: Place
-  /** The other corner of the block that is chosen; undefined: one cell. */
+  /** The other corner of the chosen block; undefined: one cell. */
   anchor?: Place | undefined
   top: number
   left: number
-  /** How many rows must be there to go to it. */
+  /** Number of rows required to go there. */
   rows: number
 }>
 
-/** Where a cell is, in pixels from the corner of the grid. */
+/** The place of a cell, in pixels from the corner of the grid. */
 export type Box = Readonly<{ left: number; top: number; width: number }>
 
-/** What changes cells of the grid. With it, cells open no row. */
+/** Changes cells of the grid. With it, cells do not open rows. */
 export type GridEditing = Readonly<{
-  /** Marks a cell that was drawn. @param row - Undefined while it is not there. */
+  /** Marks a drawn cell. @param row - Undefined while it is not loaded. */
   markCell: (cell: HTMLElement, row: Row | undefined, column: string) => void
   onEdit: (place: Place) => void
   /** The grid has drawn. */
@@ -47,13 +47,13 @@ export type GridEditing = Readonly<{
 export type GridEvents = Readonly<{
   editing?: GridEditing | undefined
   onOpen: (position: number) => void
-  /** The rows shall be sorted by a column. @param isAdded - Beside those that they are sorted by. */
+  /** Sorts the rows by a column. @param isAdded - In addition to the current columns. */
   onSort: (column: string, isAdded: boolean) => void
-  /** The menu of a column is wanted. @param left - Where its header begins, in pixels from the left of the grid. */
+  /** The menu of a column was requested. @param left - The left edge of its header, in pixels from the grid's. */
   onMenu: (column: string, left: number) => void
-  /** A block shall be copied, whose rows are not all there. */
+  /** Copies a block whose rows are not all loaded. */
   onCopy: (block: Block) => void
-  /** Called with the rows in view, from a position up to another. */
+  /** Called with the visible rows, from a position up to another. */
   onView: (from: number, to: number) => void
 }>
 
@@ -78,7 +78,7 @@ export class Grid {
   #settling: ReturnType<typeof setTimeout> | undefined
   #due: GridPlace | undefined
 
-  /** @param place - Where it goes once its rows are there, unless a person goes elsewhere meanwhile. */
+  /** @param place - Where it goes once its rows are loaded, unless a person goes elsewhere first. */
   constructor(
     columns: GridColumns,
     source: RowSource,
@@ -135,7 +135,7 @@ export class Grid {
     clearTimeout(this.#settling)
   }
 
-  /** Draws again, as after rows have come or the size has changed. */
+  /** Draws again, after rows arrived or the size changed. */
   refresh(): void {
     const { clientHeight } = this.element
     const { row } = this.#active
@@ -152,8 +152,8 @@ export class Grid {
     })
     const seen = Math.ceil(Math.max(0, clientHeight - HEADER_HEIGHT) / ROW_HEIGHT) + 1
     this.#slots.fit(Math.min(seen, this.#source.count))
-    if (this.#marked?.isConnected === false) this.#mark(undefined) // Until the next frame.
-    // What is said above the grid takes the place of its last rows.
+    if (this.#marked?.isConnected === false) this.#mark(undefined) // until the next frame
+    // A message above the grid takes the place of its last rows.
     if (wasSeen && row < this.#source.count) this.#placeBar(this.#map.show(row))
     this.#goToDue()
     this.draw()
@@ -181,7 +181,7 @@ export class Grid {
     this.moveTo({ ...this.#active, row })
   }
 
-  /** Where a person is, or will be once the rows are there. */
+  /** The person's place, now or once the rows are loaded. */
   get place(): GridPlace {
     this.#goToDue()
     if (this.#due !== undefined) return this.#due
@@ -205,7 +205,7 @@ export class Grid {
     this.draw()
   }
 
-  /** The cells that are chosen: the active one at least. */
+  /** The chosen cells: at least the active one. */
   get block(): Block {
     return blockOf(this.#anchor ?? this.#active, this.#active)
   }
@@ -214,7 +214,7 @@ export class Grid {
     return this.#active
   }
 
-  /** Where a cell is; undefined: it is not in view. */
+  /** The place of a cell; undefined: it is not visible. */
   boxOf({ row, column }: Place): Box | undefined {
     const { clientHeight, scrollLeft } = this.element
     const top = HEADER_HEIGHT + row * ROW_HEIGHT - this.#map.top
@@ -232,7 +232,7 @@ export class Grid {
     this.draw()
     clearTimeout(this.#settling)
     this.#settling = setTimeout(() => {
-      // The bar may have been moved since, and its event comes with the next frame only.
+      // The bar may have moved since: its event comes only with the next frame.
       this.#map.scrolled(this.element.scrollTop)
       this.#placeBar(this.#map.settle())
     }, 150)
@@ -271,7 +271,7 @@ export class Grid {
     this.refresh()
   }
 
-  /** The cell at a point, or the next one to it. */
+  /** The cell at a point, or the nearest one. */
   placeAt(x: number, y: number): Place {
     const { left, top } = this.element.getBoundingClientRect()
     const row = Math.floor((y - top - HEADER_HEIGHT + this.#map.top) / ROW_HEIGHT)
@@ -280,7 +280,7 @@ export class Grid {
     return { row: Math.max(0, Math.min(row, this.#source.count - 1)), column }
   }
 
-  /** A mouse that is drawn over cells chooses them. */
+  /** Dragging the mouse over cells chooses them. */
   #pressed({ button, pointerType, shiftKey, target, clientX, clientY }: PointerEvent): void {
     this.#hasDragged = false
     const isOnCell = target instanceof Element && target.closest('[role=gridcell]') !== null
@@ -353,14 +353,16 @@ export class Grid {
     if (column !== undefined && isSortable(column.type)) this.#events.onSort(column.id, isAdded)
   }
 
-  /** Chooses the cells between two corners; the view stays. */
+  /** Chooses the cells between two corners, without scrolling. */
   #choose(anchor: Place, active: Place): void {
     this.#anchor = anchor
     this.#active = active
     this.draw()
   }
 
-  /** Makes a cell the active one, and shows it. @param isBlock - All cells from the one before up to the new place are chosen. */
+  /**
+   * Makes a cell the active one, and shows it. @param isBlock - Chooses all cells from the previous one to the new one.
+   */
   moveTo(place: Place, isBlock = false): void {
     this.#anchor = isBlock ? (this.#anchor ?? this.#active) : undefined
     this.#active = place

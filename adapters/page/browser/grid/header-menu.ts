@@ -6,8 +6,8 @@ export type MenuItem = readonly [label: string, onChoose: () => void]
 const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 }
 
 /**
- * @param left - Where it stands in its place, in pixels, as far as there is room.
- * @param onBack - The focus is to go back.
+ * @param left - Its left edge in its container, in pixels, if there is room.
+ * @param onBack - Returns the focus.
  */
 export function openHeaderMenu(
   place: HTMLElement,

@@ -1,9 +1,9 @@
-// The menus of a table: which columns are shown, and what is copied.
+// The menus of a table: shown columns, and copying.
 import type { Column } from '../base/api.js'
 import { button, type Child, el } from '../base/dom.js'
 import * as TEXT from '../base/texts.js'
 
-/** A part of the page that opens under its name, and closes when the focus goes elsewhere. */
+/** A part of the page that opens below its name, and closes when the focus leaves it. */
 function menu(label: string, ...content: readonly Node[]): HTMLDetailsElement {
   const details = el(
     'details',
@@ -25,7 +25,7 @@ function closeMenu(details: HTMLDetailsElement): void {
   details.querySelector('summary')?.focus()
 }
 
-/** Tools that a narrow screen has behind a button. */
+/** Tools that a narrow screen shows behind a button. */
 export function moreTools(...tools: readonly Child[]): readonly Node[] {
   const place = el('div', { class: 'extra', tabindex: -1 }, ...tools)
   const isIn = (node: unknown) => node instanceof Node && (place.contains(node) || node === more)
@@ -49,8 +49,8 @@ export function moreTools(...tools: readonly Child[]): readonly Node[] {
 }
 
 /**
- * @param shown - The IDs of those that are shown.
- * @param onChoose - Called with the IDs of the columns that shall be shown: one at least.
+ * @param shown - The IDs of the shown columns.
+ * @param onChoose - Called with the IDs of the columns to show: at least one.
  */
 export function columnMenu(
   columns: readonly Column[],
@@ -84,7 +84,7 @@ export function columnMenu(
 
 export type CopyFormat = keyof typeof TEXT.copyFormats
 
-/** A menu whose choices act at once. @param note - What is said below them. */
+/** A menu whose choices act at once. @param note - The text below them. */
 export function choiceMenu<Choice extends string>(
   label: string,
   help: string,

@@ -1,9 +1,9 @@
 // The pointer while its button is down.
 
-/** How often a pointer that rests is told again, in milliseconds: beyond an edge it scrolls. */
+/** How often a resting pointer is reported again, in milliseconds: beyond an edge it scrolls. */
 const REST_MS = 60
 
-/** Follows the pointer, wherever it goes, until its button is up. What it was pressed on may be drawn again meanwhile. */
+/** Follows the pointer everywhere until its button is released. The pressed element may be redrawn meanwhile. */
 export function followPointer(onMove: (x: number, y: number) => void, tellsRest = false): void {
   const ending = new AbortController()
   const { signal } = ending
@@ -20,7 +20,10 @@ export function followPointer(onMove: (x: number, y: number) => void, tellsRest 
   signal.addEventListener('abort', () => clearInterval(resting))
 }
 
-/** Whether a finger chose something on a screen that shows a row alone: a cell of the grid has no room to edit it. */
+/**
+ * Whether a finger chose something on a screen that shows a row alone: there a cell of the grid has no room for
+ * editing.
+ */
 export function isTapOnPhone(event: MouseEvent): boolean {
   const { pointerType } = event as PointerEvent
   return pointerType === 'touch' && matchMedia('(max-width: 720px)').matches

@@ -1,13 +1,13 @@
-// Rows by block: those in view, and as many others as memory may hold.
+// Rows by block: the visible ones, and as many others as memory may hold.
 import { BoundedMap } from '../../../../src/base/bounded-map.js'
 import type { Row } from '../base/api.js'
 
 type BlockLimits = Readonly<{ blockRows: number; blocksMax: number }>
 
-/** The blocks that were not wanted for longest are dropped. */
+/** The least recently used blocks are dropped. */
 export class RowBlocks {
   readonly #blockRows: number
-  /** In the order in which they were wanted last. */
+  /** In the order of their last use. */
   readonly #blocks: BoundedMap<number, readonly Row[]>
 
   constructor({ blockRows, blocksMax }: BlockLimits) {
@@ -27,7 +27,7 @@ export class RowBlocks {
     return this.#blocks.get(Math.floor(position / this.#blockRows))?.[position % this.#blockRows]
   }
 
-  /** Says which rows are wanted, from a position up to another. @returns their blocks */
+  /** Declares which rows are needed, from a position up to another. @returns their blocks */
   want(from: number, to: number): number[] {
     const last = Math.floor(Math.max(from, to - 1) / this.#blockRows)
     const wanted: number[] = []

@@ -1,4 +1,4 @@
-// What the changes of a row replaced, the last one first, as far back as the table keeps its history.
+// The values that changes of a row replaced, the latest first, as far back as the table keeps its history.
 import { messageOf } from '../../../../src/base/shown-text.js'
 import { ClientError } from '../../../../src/client/client-error.js'
 import type { Api, Row, TableInfo, VersionedRow } from '../base/api.js'
@@ -7,14 +7,14 @@ import { shownCount, shownTime } from '../base/show.js'
 import * as TEXT from '../base/texts.js'
 import { shortText } from './cells.js'
 
-/** @param now - The row as it is shown, with its version. */
+/** @param now - The shown row, with its version. */
 export function rowHistory(api: Api, info: TableInfo, now: VersionedRow): HTMLElement {
   const list = el('ol', { class: 'history' })
   const more = button(TEXT.showHistory, () => ask(), { class: 'plain' })
   const say = (text: string): void => {
     const last = el('li', { class: 'muted', tabindex: -1 }, text)
     list.append(last)
-    if (document.activeElement === more) last.focus() // Else the focus would leave the pane.
+    if (document.activeElement === more) last.focus() // Otherwise the focus would leave the pane.
     more.remove()
   }
   let newer = now
@@ -35,7 +35,7 @@ export function rowHistory(api: Api, info: TableInfo, now: VersionedRow): HTMLEl
   return el('div', { class: 'rowHistory' }, list, more)
 }
 
-/** The row before its last change; a text: there is none to show. */
+/** The row before its last change; a text: why it cannot be shown. */
 async function readBefore(
   api: Api,
   { id }: TableInfo,
@@ -57,7 +57,7 @@ export function nameOf(author: string | undefined): string {
   return author === undefined || /^[0-9a-f]{32}$/.test(author) ? '' : author
 }
 
-/** Who has made a version, and when; empty: it is not kept. */
+/** Who made a version, and when; empty: not kept. */
 async function readChange(api: Api, tableId: string, version: number): Promise<string> {
   try {
     const { at, author } = await api.change(tableId, version)

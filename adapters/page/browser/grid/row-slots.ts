@@ -1,5 +1,5 @@
-// The rows that a grid has in the document: a fixed set of elements, each of which shows every n-th row, with the cells
-// of the columns in view.
+// The rows of a grid in the document: a fixed set of elements, each of which shows every n-th row, with the cells of
+// the visible columns.
 import type { Row } from '../base/api.js'
 import { el, setAttributes, setText } from '../base/dom.js'
 import { type Block, isOneCell } from './cell-block.js'
@@ -11,7 +11,7 @@ type Slot = {
   readonly gutter: HTMLElement
   cells: readonly HTMLElement[]
   position: number
-  /** What it shows: the row itself, or undefined while it is not there. */
+  /** What it shows: the row itself; undefined: not loaded. */
   shown: unknown
   columns: string
   /** Which of its cells are marked as chosen. */
@@ -19,15 +19,15 @@ type Slot = {
 }
 
 export type SlotEvents = Readonly<{
-  /** @param column - undefined: the number of the row. */
+  /** @param column - undefined: the row number. */
   onClick: (row: number, column: number | undefined, event: MouseEvent) => void
-  /** @param column - As above. */
+  /** @param column - undefined: the row number. */
   onDoubleClick: (row: number, column: number | undefined) => void
   /** Marks a cell that was drawn. */
   markCell: (cell: HTMLElement, row: Row | undefined, column: string) => void
 }>
 
-/** What is drawn: the columns from one up to another, and the cells that are chosen. */
+/** What is drawn: the columns from one up to another, and the chosen cells. */
 export type Drawn = Readonly<{ first: number; end: number; block: Block }>
 
 export class RowSlots {
@@ -72,7 +72,7 @@ export class RowSlots {
     if (slot !== undefined) slot.element.hidden = true
   }
 
-  /** Shows a row so many pixels below the top. @param row - undefined: it has not come. */
+  /** Shows a row this many pixels below the top. @param row - undefined: not loaded. */
   draw(position: number, row: Row | undefined, top: number, drawn: Drawn): void {
     const slot = this.#slotOf(position)
     if (slot === undefined) return
@@ -82,7 +82,7 @@ export class RowSlots {
     this.#markChosen(slot, drawn)
   }
 
-  /** The cells of a row that are in the document; undefined: the row is not. */
+  /** The cells of a row in the document; undefined: it has no such row. */
   cellsOf(row: number): readonly HTMLElement[] | undefined {
     return this.#slots.find(({ position, element }) => position === row && !element.hidden)?.cells
   }
@@ -141,7 +141,7 @@ export class RowSlots {
   }
 }
 
-/** The column of a cell of a row; undefined: the target is in none. */
+/** The column of a cell; undefined: the target is in no cell. */
 function columnOf(slot: Slot, target: EventTarget | null): number | undefined {
   const at = slot.cells.findIndex((cell) => cell.contains(target as Node))
   const [first = 0] = slot.columns.split('-').map(Number)

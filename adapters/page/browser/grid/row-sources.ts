@@ -11,28 +11,28 @@ import * as TEXT from '../base/texts.js'
 import { RowBlocks } from './row-blocks.js'
 
 export interface RowSource {
-  /** Rows that are known to be there. */
+  /** Number of rows known to exist. */
   readonly count: number
-  /** Whether more rows may follow, which are read when they are wanted. */
+  /** Whether more rows may follow, which are read when they are needed. */
   readonly isOpen: boolean
   /** Whether more rows may follow that are not read. */
   readonly isCut: boolean
-  /** How many there are in all, where it is known before they are read. */
+  /** Their total, if it is known before they are read. */
   readonly total?: number | undefined
-  /** Whether rows wait for all to be sorted. */
+  /** Whether rows wait until all are sorted. */
   readonly isSorting?: boolean
   rowAt(position: number): Row | undefined
-  /** Says which rows are in view, from a position up to another. */
+  /** Declares which rows are visible, from a position up to another. */
   want(from: number, to: number): void
-  /** What a request says so that it gets the rows from a position on. */
+  /** The part of a request that gets the rows from a position on. */
   requestFrom(position: number): Promise<Partial<RowsRequest>>
   close(): void
 }
 
 export type SourceEvents = Readonly<{
-  /** There are more rows, or rows that are shown have come. */
+  /** There are more rows, or shown rows have arrived. */
   onRows: () => void
-  /** The table has another version than the one that is shown. */
+  /** The table has another version than the shown one. */
   onVersion: (version: number) => void
   onFailure: (failure: unknown) => void
 }>
@@ -40,21 +40,21 @@ export type SourceEvents = Readonly<{
 type Reading = Readonly<{
   api: Api
   tableId: string
-  /** Whether rows of a version can stand beside those that are shown. */
+  /** Whether rows of a version can be shown with the others. */
   isShown: (version: number) => boolean
   query: RowsQuery
 }>
 
 const POSITIONS = { blockRows: 128, blocksMax: 64 }
-/** Requests at the same time. More would delay the newest ones. */
+/** Concurrent requests. More would delay the newest ones. */
 const REQUESTS_MAX = 3
 
-/** Rows of an order that a server finds for its first page: for those behind, it sorts more. */
+/** Rows that a server sorts for the first page of an order. For later pages it sorts more. */
 const SORTED_AT_ONCE = 1_000
-/** Rows of an order that a server finds however many there are. */
+/** Rows that a server sorts in any table. */
 const SORTED_ALWAYS = 10_000
 
-/** Rows by position: all of a table, or those of an order. */
+/** Rows by position: all of a table, or of an order. */
 export class PositionRows implements RowSource {
   count = 0
   isOpen = false
@@ -67,10 +67,10 @@ export class PositionRows implements RowSource {
   #wanted: readonly number[] = []
   #isStale = false
   isSorting = false
-  /** All rows are in their order. */
+  /** Resolves when all rows are sorted. */
   #sorted: Promise<void> | undefined
 
-  /** @param count - undefined: the first page says it. */
+  /** @param count - undefined: the first page tells it. */
   constructor(reading: Reading, count: number | undefined, events: SourceEvents) {
     this.#reading = reading
     this.#events = events
@@ -86,7 +86,7 @@ export class PositionRows implements RowSource {
   want(from: number, to: number): void {
     const wanted = this.#blocks.want(from, to)
     const [first = 0, last = first] = [wanted[0], wanted.at(-1)]
-    wanted.push(last + 1, first - 1) // Those that come next, whichever way it goes.
+    wanted.push(last + 1, first - 1) // the next ones, in both directions
     this.#wanted = wanted.filter((block) => block >= 0 && this.#has(block))
     for (const [block, controller] of this.#underWay) {
       if (!wanted.includes(block)) controller.abort()
@@ -104,7 +104,7 @@ export class PositionRows implements RowSource {
     for (const controller of this.#underWay.values()) controller.abort()
   }
 
-  /** The first block is read also while nothing is known of the rows. */
+  /** The first block is read even while nothing is known about the rows. */
   #has(block: number): boolean {
     return block * POSITIONS.blockRows < Math.max(this.count, this.isOpen ? 1 : 0)
   }
@@ -112,7 +112,7 @@ export class PositionRows implements RowSource {
   #begin(): void {
     for (const block of this.#wanted) {
       if (this.#isStale || this.#underWay.size >= REQUESTS_MAX) return
-      if (!this.#has(block)) continue // Fewer rows are there than it seemed.
+      if (!this.#has(block)) continue // There are fewer rows than it seemed.
       if (!this.#blocks.has(block) && !this.#underWay.has(block)) this.#fetch(block)
     }
   }
@@ -140,7 +140,7 @@ export class PositionRows implements RowSource {
       })
   }
 
-  /** A page has 1 MiB of text at most, so a block of long rows takes several. */
+  /** A page has at most 1 MiB of text, so a block of long rows takes several. */
   async #read(block: number, signal: AbortSignal): Promise<readonly Row[] | undefined> {
     const rows: Row[] = []
     const start = block * POSITIONS.blockRows
@@ -168,11 +168,11 @@ export class PositionRows implements RowSource {
     return rows
   }
 
-  /** Whoever has seen the first rows of an order may go to the others: that should not begin the sort. */
+  /** A person who has seen the first rows of an order may go to the others: their sort should begin earlier. */
   #sortEarly(): void {
     const isLong = this.count > SORTED_AT_ONCE
     if (!isLong || this.#reading.query.sort === undefined || this.#isStale) return
-    this.#sort().catch(() => undefined) // Whoever goes there is told.
+    this.#sort().catch(() => undefined) // A person who goes there sees the failure.
   }
 
   #sort(): Promise<void> {
@@ -187,8 +187,8 @@ export class PositionRows implements RowSource {
   }
 
   /**
-   * Has the server sort all rows once, so that a jump waits for no sort of its own: while a person flicks through them,
-   * requests for rows are given up. A server that refuses to sort so many rows gives the first ones.
+   * Makes the server sort all rows once, so that a jump needs no sort: while a person flicks through them, requests for
+   * rows are cancelled. A server that refuses to sort so many rows returns the first ones.
    */
   async #sortAll(): Promise<void> {
     const upTo = async (end: number): Promise<void> => {
@@ -215,7 +215,7 @@ function isTooLarge(failure: unknown): boolean {
 
 const MATCHES = { blockRows: 500, blocksMax: 40 }
 /**
- * Matches that are read. Each block of them has a continuation that is kept, and whoever wants more of them narrows the
+ * Most matches that are read. Each block has a stored continuation, and a person who wants more matches narrows the
  * condition.
  */
 const MATCHES_MAX = 1_000_000
@@ -223,11 +223,11 @@ const MATCHES_MAX = 1_000_000
 type FoundOptions = Readonly<{
   /** Default: `MATCHES_MAX`. */
   countMax?: number
-  /** As many are read without being wanted. Default: none. */
+  /** This many are read before they are needed. Default: none. */
   atLeast?: number
 }>
 
-/** The rows that match a condition. How many there are shows as they are read. */
+/** The rows that match a condition. Their number shows as they are read. */
 export class FoundRows implements RowSource {
   count = 0
   isOpen = true
@@ -237,13 +237,13 @@ export class FoundRows implements RowSource {
   readonly #events: SourceEvents
   readonly #options: FoundOptions
   readonly #blocks = new RowBlocks(MATCHES)
-  /** By block, the continuation that its first row is read by. */
+  /** By block: the continuation that reads its first row. */
   readonly #continuations: (string | undefined)[] = []
   readonly #ending = new AbortController()
-  /** The continuation that the next match is read by. */
+  /** The continuation that reads the next match. */
   #next: string | undefined
   #wanted: readonly number[] = []
-  /** Matches are read up to this one. */
+  /** Number of matches to read. */
   #upTo = 0
   #isReading = false
 
@@ -270,7 +270,7 @@ export class FoundRows implements RowSource {
       })
   }
 
-  /** A continuation leads to the beginning of a block. From there it is read on, for the one of the position. */
+  /** A continuation leads to the beginning of a block. From there rows are read up to the position. */
   async requestFrom(position: number): Promise<Partial<RowsRequest>> {
     if (this.#ending.signal.aborted) throw new Error(TEXT.rowsEnded)
     const block = Math.floor(position / MATCHES.blockRows)
@@ -333,7 +333,7 @@ export class FoundRows implements RowSource {
     this.#blocks.set(block, rows)
   }
 
-  /** A page may have no rows although more follow, because it compares a bounded number. */
+  /** A page may be empty although more rows follow, because it compares a bounded number. */
   async #readMore(): Promise<void> {
     const block = Math.floor(this.count / MATCHES.blockRows)
     const known = this.#knownOf(block)
@@ -351,7 +351,7 @@ export class FoundRows implements RowSource {
     if (block === 0 && this.isOpen) this.#countAll()
   }
 
-  /** Tells how many there are before they are read. Without it, their number shows as they are. */
+  /** Counts matches before they are read. Otherwise their number shows as they are read. */
   #countAll(): void {
     if (this.total !== undefined) return
     const counted = this.#page({ limit: 1, total: true }).then(({ total }) => {
@@ -361,7 +361,7 @@ export class FoundRows implements RowSource {
     counted.catch(() => undefined)
   }
 
-  /** A page of the version that is shown. An answer of another one ends the source. */
+  /** A page of the shown version. An answer of another version ends the source. */
   async #page(request: RowsRequest): ReturnType<Api['rows']> {
     const { signal } = this.#ending
     const page = await requestPage(this.#reading, request, signal)
@@ -384,8 +384,8 @@ function requestPage(
 
 /**
  * Opens the rows of a query.
- * @param rowCount - Of the table.
- * @param atLeast - As many are read without being wanted.
+ * @param rowCount - The number of rows of the table.
+ * @param atLeast - This many are read before they are needed.
  */
 export function openRows(
   reading: Reading,

@@ -9,26 +9,26 @@ export class ScrollMap {
   #rows = 0
   #view = 0
   #last = 0
-  /** The offset of the first row in view from the beginning of the table, in pixels. */
+  /** The offset of the first visible row from the beginning of the table, in pixels. */
   top = 0
 
   constructor(rowHeight: number) {
     this.#rowHeight = rowHeight
   }
 
-  /** @param view - The height of what is seen, in pixels. */
+  /** @param view - The visible height, in pixels. */
   resize(rows: number, view: number): void {
     this.#rows = rows
     this.#view = view
     this.top = this.#bounded(this.top)
   }
 
-  /** The height of the element that is scrolled. */
+  /** The height of the scrolled element. */
   get height(): number {
     return Math.min(this.#total, HEIGHT_MAX)
   }
 
-  /** The bar was moved: a part of the height of what is seen is a move by pixels, more is a jump. */
+  /** The bar was moved: by less than the visible height is a move by pixels, by more a jump. */
   scrolled(scrollTop: number): void {
     const moved = scrollTop - this.#last
     this.#last = scrollTop
@@ -37,7 +37,7 @@ export class ScrollMap {
     this.top = this.#bounded(isJump ? scrollTop * this.#scale : this.top + moved)
   }
 
-  /** Where the bar belongs for what is seen. */
+  /** Where the bar belongs for the visible rows. */
   settle(): number {
     this.#last = Math.round(this.top / this.#scale)
     return this.#last
@@ -49,13 +49,13 @@ export class ScrollMap {
     return this.settle()
   }
 
-  /** Whether all of a row is in view. */
+  /** Whether a row is completely visible. */
   sees(row: number): boolean {
     const start = row * this.#rowHeight
     return start >= this.top && start + this.#rowHeight <= this.top + this.#view
   }
 
-  /** Brings a row into view. @returns where the bar belongs then, or undefined if the row is in view */
+  /** Makes a row visible. @returns where the bar then belongs; undefined: the row is visible already */
   show(row: number): number | undefined {
     const start = row * this.#rowHeight
     const end = start + this.#rowHeight
@@ -71,7 +71,7 @@ export class ScrollMap {
     return this.#total > HEIGHT_MAX
   }
 
-  /** Pixels of the table for one of the bar. */
+  /** Pixels of the table per pixel of the bar. */
   get #scale(): number {
     const range = this.height - this.#view
     return range <= 0 ? 1 : Math.max(1, (this.#total - this.#view) / range)

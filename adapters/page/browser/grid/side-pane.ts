@@ -1,4 +1,4 @@
-// The pane beside the grid: one row in full, or the schema of the table.
+// The pane beside the grid: one whole row, or the schema of the table.
 import { messageOf } from '../../../../src/base/shown-text.js'
 import type { Api, Row, TableInfo, VersionedRow } from '../base/api.js'
 import { copyToClipboard } from '../base/clipboard.js'
@@ -12,12 +12,12 @@ import { rowHistory } from './row-history.js'
 import { tableTimeline } from './table-timeline.js'
 
 export type PaneEvents = Readonly<{
-  /** What changes the columns; undefined: they must not be changed. */
+  /** A form for the columns; undefined: they must not be changed. */
   schemaForm: (() => HTMLElement) | undefined
   /** @returns the inputs of a row; undefined: it must not be changed */
   rowForm: (row: VersionedRow, position: number | undefined) => RowForm | undefined
   onClose: () => void
-  /** Shows the row before or after. */
+  /** Shows the next or previous row. */
   onStep: (step: number) => void
   onSaid: (message: string) => void
 }>
@@ -25,15 +25,15 @@ export type PaneEvents = Readonly<{
 /** The inputs of a row. */
 export type RowForm = Readonly<{
   element: HTMLElement
-  /** The row with what was changed. */
+  /** The row with its changes. */
   row: Row
-  /** Goes to what was typed and does not fit, if there is something. */
+  /** Moves the focus to a misfit that was typed, if there is one. */
   showMisfit: () => boolean
 }>
 
 export class SidePane {
   readonly element: HTMLElement
-  /** The table, in the version that is shown. */
+  /** The table in the shown version. */
   info: TableInfo
   readonly #api: Api
   readonly #events: PaneEvents
@@ -60,19 +60,19 @@ export class SidePane {
     this.element.hidden = true
   }
 
-  /** Goes elsewhere, unless something was typed that does not fit. */
+  /** Goes elsewhere, unless a misfit was typed. */
   #leave(go: () => void): void {
     if (!this.#hasRow || this.#form?.showMisfit() !== true) go()
   }
 
-  /** Closes the pane if it shows a row, which may not be in what the grid shows next. */
+  /** Closes the pane if it shows a row: the grid may show other rows next. */
   closeRow(): void {
     if (this.#hasRow) this.close()
   }
 
   /**
-   * Shows a row of the grid at once, and in full when it has come.
-   * @param position - In the grid; undefined: it is not known.
+   * Shows a row of the grid at once, and completely when it has been read.
+   * @param position - In the grid; undefined: unknown.
    * @param chosen - The columns whose cells the row has.
    */
   showRow(row: Row, position: number | undefined, chosen: ReadonlySet<string>): void {
@@ -112,7 +112,7 @@ export class SidePane {
     })
     start(asked, (failure) => {
       if (at !== this.#shown) return
-      setText(version, messageOf(failure)) // What the grid shows stays.
+      setText(version, messageOf(failure)) // The row of the grid stays.
       copy.disabled = known.length < columns.length
     })
   }
@@ -144,7 +144,7 @@ export class SidePane {
     const place = el('section', { class: 'rowHistory', tabindex: -1, 'aria-label': PAST.title })
     const show = button(PAST.show, () => {
       fill(place, el('h3', {}, PAST.title), tableTimeline(this.#api, this.info))
-      place.focus() // Else the focus would leave the pane.
+      place.focus() // Otherwise the focus would leave the pane.
     })
     place.append(show)
     return place
@@ -163,7 +163,7 @@ export class SidePane {
     this.element.scrollTop = 0
     if (wasClosed || hadFocus) this.element.focus()
     if (!hadFocus) return
-    // Whoever goes from row to row by a button stays at that button.
+    // The focus stays on the button that goes from row to row.
     const buttons = [...this.element.querySelectorAll('button')]
     buttons.find(({ textContent }) => textContent === activeElement?.textContent)?.focus()
   }

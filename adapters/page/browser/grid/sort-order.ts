@@ -1,10 +1,10 @@
 // The order of the rows that a person has chosen: which columns, and how a click changes it.
 import type { Column, ColumnType, RowsRequest } from '../base/api.js'
 
-/** The columns that rows are sorted by, the first one first. */
+/** The columns by which rows are sorted, the first one first. */
 export type Sort = readonly Readonly<{ column: string; descending: boolean }>[]
 
-/** As the contract says. */
+/** The contract's limit. */
 const SORTS_MAX = 8
 
 const UNSORTED: ReadonlySet<string> = new Set(['array', 'duration'])
@@ -34,7 +34,7 @@ export function nextSort(sort: Sort, column: string, isAdded: boolean): Sort {
   return known.toSpliced(at, 1, ...turned)
 }
 
-/** The order as the contract takes it: people look for a text without case. */
+/** The order in the contract's form: texts are sorted without case. */
 export function sortParameter(sort: Sort, columns: readonly Column[]): RowsRequest['sort'] {
   if (sort.length === 0) return undefined
   return sort.map((each) => {

@@ -1,4 +1,4 @@
-// The changes of a table, the last one first, and its first rows as they were after one of them.
+// The changes of a table, the latest first, and its first rows after one of them.
 import { messageOf } from '../../../../src/base/shown-text.js'
 import { answerPieces } from '../../../../src/client/answers.js'
 import { ClientError } from '../../../../src/client/client-error.js'
@@ -11,9 +11,9 @@ import { shownCount, shownTime } from '../base/show.js'
 import { shortText } from './cells.js'
 import { nameOf } from './row-history.js'
 
-/** Changes that are asked for, and less if the older ones are not kept. */
+/** Numbers of changes to request: fewer if the older ones are not kept. */
 const STEPS = [200, 20, 5, 1]
-/** Rows of the past that are shown. */
+/** Most past rows that are shown. */
 const ROWS_SHOWN = 100
 
 export function tableTimeline(api: Api, info: TableInfo): HTMLElement {
@@ -77,7 +77,7 @@ function showPast(api: Api, { id, schema }: TableInfo, { version, at }: TableCha
   start(shown, (failure) => place.append(el('p', { class: 'problem' }, messageOf(failure))))
 }
 
-/** The first rows of an export of a version, of which no more is read. */
+/** The first rows of a version's export, of which no more is read. */
 async function readPast(api: Api, tableId: string, version: number): Promise<readonly Row[]> {
   const path = `${tablePath(tableId)}/export?format=ndjson&at=${version}`
   return api.requests.send({ method: 'GET', path, isRepeatable: true }, async (answer) => {

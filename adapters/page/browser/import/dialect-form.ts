@@ -1,4 +1,4 @@
-// How a file is written: what was detected, and what a person says instead.
+// The dialect of a file: what was detected, and what a person chooses instead.
 import type { SourceFormat } from '../../../../src/base/source-format.js'
 import type { IntakeReport } from '../../../../src/client/import-types.js'
 import type { AdviceCode } from '../../../../src/intake/advice.js'
@@ -8,7 +8,7 @@ import { el, labeledField, setText } from '../base/dom.js'
 import * as TEXT from '../base/texts.js'
 import { FORMATS, type GivenReading, type Reading } from './import-file.js'
 
-/** Encodings that files of spreadsheets and older programs have. */
+/** Encodings of files from spreadsheets and older programs. */
 const ENCODINGS = [
   'utf-8',
   'utf-16le',
@@ -24,10 +24,10 @@ const ENCODINGS = [
   'euc-kr',
 ] as const
 
-/** `numbers`: the mark before decimals, and the one between thousands behind it. */
+/** `numbers`: the decimal mark, followed by the mark between thousands. */
 type Name = 'delimiter' | 'header' | 'numbers' | 'dates' | 'encoding' | 'nested'
 
-/** The values that a person can say, with their names. */
+/** The values that a person can choose, with their names. */
 const CHOICES: Readonly<Record<Name, Readonly<Record<string, string>>>> = {
   delimiter: TEXT.delimiters,
   header: TEXT.headers,
@@ -37,7 +37,7 @@ const CHOICES: Readonly<Record<Name, Readonly<Record<string, string>>>> = {
   nested: TEXT.nestedWays,
 }
 
-/** The formats that a choice is of. */
+/** The formats to which a choice applies. */
 function formatsOf(name: Name): readonly string[] {
   if (name === 'encoding') return FORMATS
   return name === 'nested' ? ['json', 'ndjson'] : ['csv', 'tsv']
@@ -102,7 +102,7 @@ export class DialectForm {
     }
   }
 
-  /** Shows what was detected in the choices that leave it so. */
+  /** Shows what was detected in choices left to detection. */
   tell({ encoding, delimiter, headerLine, advice }: IntakeReport): void {
     const exampleOf = (code: AdviceCode) => advice.find((one) => one.code === code)?.example
     const unread = exampleOf('datesUnread')
@@ -131,7 +131,7 @@ export class DialectForm {
   }
 }
 
-/** What holds where nothing is said, if it is not detected. */
+/** The values without a choice, where nothing is detected. */
 const FIRST: Partial<Record<Name, string>> = {
   header: TEXT.headerPresent,
   nested: TEXT.nestedRefused,

@@ -1,4 +1,4 @@
-// A file that a person has chosen, and its first rows as the import reads them.
+// A chosen file, and its first rows as the import reads them.
 import { type Bytes, concatBytes } from '../../../../src/base/bytes.js'
 import { type CutLimits, partsOfRun } from '../../../../src/base/record-cutter.js'
 import { SourceFault } from '../../../../src/base/record-scanner.js'
@@ -28,29 +28,29 @@ import { parseJson } from '../base/json-text.js'
 
 export const FORMATS: readonly SourceFormat[] = ['csv', 'tsv', 'json', 'ndjson']
 
-/** How a file is read: what a person says of it; the rest is detected. */
+/** How a file is read: what a person chooses; the rest is detected. */
 export type Reading = Readonly<{
   format: SourceFormat
   dialect: Dialect
-  /** Of JSON. */
+  /** For JSON. */
   at?: string
   nested?: Nested
-  /** The columns that are left out. */
+  /** Omitted columns. */
   omits?: readonly string[]
 }>
 
-/** As far as a person has said it. */
+/** The choices made so far. */
 export type GivenReading = Partial<Reading> & Pick<Reading, 'format'>
 
-/** What the sample of a file has, at most. */
+/** Limits of the sample of a file. */
 const SAMPLE = { rowsMax: 50, bytesMax: 256 * 1024, rowBytesMax: 4 * 1024 * 1024 }
 
-/** The name of a file without the extensions that say how it is written. */
+/** A file's name without the extensions of its format. */
 export function plainName(name: string): string {
   return name.replace(/\.gz$/i, '').replace(/\.(?:csv|tsv|tab|txt|dat|json|ndjson|jsonl)$/i, '')
 }
 
-/** The format that the name of a file tells. */
+/** The format by the name of a file. */
 export function formatOf({ name }: File): SourceFormat | undefined {
   return formatOfName(name.replace(/\.gz$/i, ''))
 }
@@ -61,9 +61,9 @@ export type Sample = Readonly<{
   rows: readonly Readonly<Record<string, unknown>>[]
   type: string
   body: Uint8Array<ArrayBuffer>
-  /** The line of each row in the file. Of JSON: none. */
+  /** The line of each row in the file; empty for JSON. */
   lines: readonly number[]
-  /** What was read, as far as these rows. */
+  /** The report on these rows. */
   report: IntakeReport
 }>
 
@@ -91,8 +91,8 @@ async function* countedPieces(
 }
 
 /**
- * The rows of a file in chunks, always the same of the same file.
- * @throws {ClientError} if its content is not as it is read
+ * The rows of a file in chunks, always the same for the same file.
+ * @throws {ClientError} if its content does not match
  */
 export async function* chunksOfFile(
   file: Blob,
@@ -166,10 +166,10 @@ function fieldRows(run: IntakeRun): Rows {
   return { columns, rows }
 }
 
-/** How much of a file is looked at to tell its format, in bytes of text. */
+/** Bytes of text that are read to guess a file's format. */
 const GUESS_BYTES_MAX = 64 * 1024
 
-/** The format of a file: what its name tells, or else its beginning. What is no text is said when it is read. */
+/** The format of a file, by its name or its beginning. A file that is not text is reported when it is read. */
 export async function findFormat(file: File): Promise<SourceFormat> {
   const named = formatOf(file)
   if (named !== undefined) return named

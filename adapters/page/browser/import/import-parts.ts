@@ -1,4 +1,4 @@
-// What the import shows at its steps.
+// The parts of the import view.
 
 import type { IntakeReport } from '../../../../src/client/import-types.js'
 import { el, setText } from '../base/dom.js'
@@ -31,7 +31,7 @@ function renderTable(caption: string, head: Cells, rows: readonly Cells[]): HTML
   return el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': caption }, table)
 }
 
-/** Which columns are left out of an import, and how a person changes that. */
+/** The omitted columns of an import, and how a person changes them. */
 export type ColumnChoice = Readonly<{
   omitted: readonly string[]
   choose: (column: string, isTaken: boolean) => void
@@ -45,7 +45,7 @@ function columnBox(id: string, checked: boolean, { choose }: ColumnChoice): HTML
   return box
 }
 
-/** The first rows of a file, the types that its columns would get, and what of them does not fit. */
+/** The first rows of a file, the types that its columns would get, and the values that do not fit. */
 export function previewView(
   sample: Sample,
   check: Check | undefined,
@@ -81,7 +81,7 @@ export function previewView(
   return [...found, ...readingView(sample.report), ...omitted, renderTable(TEXT.sample, head, rows)]
 }
 
-/** What a file was read as, and what was found in it. */
+/** How a file was read, and the advice on it. */
 function readingView({
   format,
   encoding,
@@ -104,7 +104,7 @@ function nameOfDelimiter(delimiter: string): string {
   return new Map(Object.entries(TEXT.delimiters)).get(delimiter) ?? delimiter
 }
 
-/** What a merge would do, and what does not fit, by column and rule. */
+/** What a merge would do, and the values that do not fit, by column and rule. */
 export function checkView(check: Check, about: string = TEXT.problemList): readonly HTMLElement[] {
   const { problems, problemCount, merge } = check
   const would = merge === undefined ? [] : [el('p', {}, TEXT.wouldMerge(TEXT.mergeCounts(merge)))]
@@ -146,7 +146,7 @@ export function doneView({ tableId, version, receipt, read }: Imported): readonl
   ]
 }
 
-/** How far an import has come, at which rate, and how long it will take. */
+/** The progress of an import, its rate, and the remaining time. */
 export class ProgressView {
   readonly element: HTMLElement
   readonly #file: File

@@ -1,9 +1,9 @@
-// How fast rows are sent, and how long the rest takes.
+// The rate of sent rows, and the remaining time.
 import type { StageProgress } from './import-run.js'
 
 export type Rate = Readonly<{ rows: number; bytes: number; secondsLeft: number }>
 
-/** Chunks that were staged before are only read, which takes next to no time: they tell nothing of those to come. */
+/** Chunks staged before are only read, which takes almost no time and predicts nothing. */
 export class RateClock {
   readonly #now: () => number
   #began: number
@@ -13,7 +13,7 @@ export class RateClock {
     this.#began = now()
   }
 
-  /** @param share - Of the file, how much is staged: 0 to 1. */
+  /** @param share - The staged share of the file, 0 to 1. */
   rateOf({ rows, bytes, skipped }: StageProgress, share: number): Rate {
     const sent = bytes - skipped.bytes
     if (sent <= 0) this.#began = this.#now()

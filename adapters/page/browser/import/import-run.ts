@@ -1,4 +1,4 @@
-// An import: rows are staged in parallel chunks, checked as a whole, and become part of a table in one commit.
+// An import: rows are staged in parallel chunks, checked together, and become part of a table in one commit.
 import { toHex } from '../../../../src/base/bytes.js'
 import { sha256Now } from '../../../../src/base/platform.js'
 import { openSystemRandom } from '../../../../src/base/random.js'
@@ -28,20 +28,20 @@ export type Target =
   | Readonly<{ mode: 'add' | 'overwrite'; tableId: string }>
   | Readonly<{ mode: 'merge'; tableId: string; key: readonly string[] }>
 
-/** `row`: counted from 0 in the file. `line`: of a CSV or TSV that was checked in one piece, counted from 1. */
+/** `row`: counted from 0 in the file. `line`: of CSV or TSV that was checked in one piece, counted from 1. */
 export type Problem = Omit<ImportProblem, 'place'> & Readonly<{ line?: number }>
 
-/** As the server sends it. `serial`: of the chunk in which it counts. */
+/** In the server's form. `serial`: the chunk in which `row` counts. */
 type SentProblem = Problem & Readonly<{ serial?: string }>
 
 type SentCheck = CheckOf<SentProblem>
 
 type CheckOf<P> = Readonly<{ schema: Schema; problems: readonly P[]; problemCount: number }>
 
-/** What a check found, and what a merge would do. */
+/** The result of a check, and the effect of a merge. */
 export type Check = CheckOf<Problem> & Readonly<{ merge?: MergeCounts }>
 
-/** `skipped`: what of it was staged before. */
+/** `skipped`: the part that was staged before. */
 export type StageProgress = ImportProgress & Readonly<{ skipped: { rows: number; bytes: number } }>
 
 export type Receipt = Readonly<{
@@ -62,7 +62,7 @@ export type Imported = Readonly<{
 /** The stash of an import. `isNew`: nothing was ever staged in it. */
 export type StashPlace = Readonly<{ id: string; isNew: boolean }>
 
-/** Bytes of a chunk, and chunks at the same time: 8 MiB of a file are in memory. */
+/** Bytes per chunk, and concurrent chunks: 8 MiB of a file are in memory. */
 const CHUNK_BYTES = 1024 * 1024
 const PARALLEL = 4
 
@@ -76,10 +76,10 @@ export class ImportRun {
   #isNew: boolean
   #stash: RemoteStash | undefined
   #read: IntakeReport | undefined
-  /** The rows of the file before each of its chunks. */
+  /** Number of rows before each chunk of the file. */
   #firstRows: number[] = []
 
-  /** @param stash - That of an import of this file that goes on, or a new one. */
+  /** @param stash - The stash of an unfinished import of this file, or a new one. */
   constructor(api: Api, { id, isNew }: StashPlace, target: Target, onSchemaError: OnSchemaError) {
     this.#api = api
     this.#stashId = id
@@ -88,7 +88,7 @@ export class ImportRun {
     this.#onSchemaError = onSchemaError
   }
 
-  /** Stages the rows of a file that are not staged yet. @returns how many rows there are */
+  /** Stages the rows of a file that are not yet staged. @returns the number of rows */
   stage(
     file: File,
     reading: Reading,
@@ -106,7 +106,7 @@ export class ImportRun {
       parallel: PARALLEL,
       signal,
       onProgress: (progress) => {
-        // Of chunks at the same time another one may be counted in its place, which is as long.
+        // Among concurrent chunks another one, of the same length, may be counted instead.
         if (stash.skipped > chunksSkipped) {
           chunksSkipped++
           skipped.rows += progress.rows - last.rows
@@ -155,7 +155,7 @@ export class ImportRun {
     return checkBy(this.#api, { method, path, query, signal }, JSON_BODY, JSON.stringify(body))
   }
 
-  /** The server counts rows in their chunk, and lines too, which says nothing of the file. */
+  /** The server counts rows and lines within the chunk, so its lines do not apply to the file. */
   #inFile({ serial, line: _, ...problem }: SentProblem): Problem {
     const place = serial === undefined ? undefined : this.#stash?.placeOf(serial)
     if (place === undefined) return problem
@@ -189,7 +189,7 @@ export class ImportRun {
     return { tableId, version, receipt, read: this.#read }
   }
 
-  /** Work whose failure names rows of the file. */
+  /** Converts rows named in a failure to rows of the file. */
   async #located<T>(work: Promise<T>): Promise<T> {
     try {
       return await work
@@ -198,7 +198,7 @@ export class ImportRun {
     }
   }
 
-  /** Deletes what was staged. It would end by itself, so a failure is none of the import. */
+  /** Deletes the staged rows. They would expire anyway, so a failure does not fail the import. */
   async discard(): Promise<void> {
     await this.#api.deleteStash(this.#stashId).catch(() => undefined)
   }
@@ -210,18 +210,18 @@ export class ImportRun {
   }
 }
 
-/** The beginning of the IDs of stashes of a file: of its name, length and time, and how it is read. */
+/** The prefix of the IDs of a file's stashes: from its name, length and time, and how it is read. */
 export function makeStashPrefix(file: File, reading: Reading): string {
   const identity = JSON.stringify([file.name, file.size, file.lastModified, reading])
   return `page-${toHex(sha256Now(new TextEncoder().encode(identity))).slice(0, 24)}-`
 }
 
-/** The ID of a new stash of a file: the idempotency key of its import, so another one for each import. */
+/** The ID of a new stash of a file. It is the import's idempotency key, so each import has another one. */
 export function newStashId(prefix: string): string {
   return prefix + toHex(openSystemRandom().bytes(8))
 }
 
-/** What was staged of a file by an import that did not end: here, or in a tab that was closed. */
+/** The rows of a file staged by an unfinished import: here, or in a closed tab. */
 export async function findBegun(api: Api, prefix: string): Promise<StashInfo | undefined> {
   const begun = (await api.stashes()).filter(({ id }) => id.startsWith(prefix))
   return begun.toSorted((one, other) => other.createdAt - one.createdAt)[0]
@@ -250,7 +250,7 @@ export function readSampleFor(
   return readSample(file, reading, () => kindsFor(api, target, onSchemaError, signal))
 }
 
-/** The kinds of the columns of the table that is changed. */
+/** The kinds of the columns of the changed table. */
 async function kindsFor(
   { requests }: Api,
   target: Target | undefined,
@@ -261,7 +261,7 @@ async function kindsFor(
   return kindsIn(requests, { tableId, onSchemaError, signal })
 }
 
-/** Checks the first rows of a file against a target. What they would do in a merge says nothing of the file. */
+/** Checks the first rows of a file against a target. Their effect in a merge says nothing about the file. */
 export async function checkSample(
   api: Api,
   { type, body, lines }: Sample,
@@ -275,7 +275,7 @@ export async function checkSample(
   const request = { method, path, query, signal }
   const found = await checkBy<Check>(api, request, { 'content-type': type }, body)
   const problems = found.problems.map((problem) => {
-    const line = lines[problem.row] // The server counts those of the body.
+    const line = lines[problem.row] // The server counts lines of the body.
     return line === undefined ? problem : { ...problem, line }
   })
   return { ...found, problems }
@@ -299,7 +299,7 @@ function checkBy<T>(
   return api.requests.send(request, (answer) => readAnswerData<T>(answer, {}))
 }
 
-/** The target as the client knows it. */
+/** The target in the client's form. */
 function clientTarget(target: Target): ImportTarget {
   if (target.mode === 'create') return { name: target.name }
   const { tableId, mode } = target

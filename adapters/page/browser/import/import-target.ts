@@ -1,4 +1,4 @@
-// What a file shall become: a new table, or a change of one.
+// The target of a file: a new table, or a change of one.
 import type { OnSchemaError } from '../../../../src/client/import-types.js'
 import type { Api, TableName } from '../base/api.js'
 import { el, fill, labeledField, start } from '../base/dom.js'
@@ -14,7 +14,7 @@ export class TargetForm {
   readonly #name = el('input', { id: 'name', autocomplete: 'off' })
   readonly #table: HTMLSelectElement
   readonly #key = el('select', { id: 'merge-key' })
-  /** The key of the table, which may be known before the columns of the file are. */
+  /** The key of the table, which may be known before the file's columns are. */
   #keyOfTable: string | undefined
   readonly #misfits = makeSelect('misfits', TEXT.onSchemaError)
   readonly #fields: Readonly<Record<'name' | 'table' | 'key', HTMLElement>>
@@ -68,12 +68,12 @@ export class TargetForm {
     return this.#misfits.value as OnSchemaError
   }
 
-  /** The name of the table that is changed. */
+  /** The name of the changed table. */
   get tableName(): string {
     return this.#table.selectedOptions[0]?.textContent ?? ''
   }
 
-  /** The columns of the file, one of which may be the key of a merge. */
+  /** Offers the columns of the file as keys of a merge. */
   offerKeys(columns: readonly string[]): void {
     const chosen = this.#key.value || this.#keyOfTable
     fill(this.#key, ...columns.map((id) => el('option', { value: id }, id)))
@@ -87,7 +87,7 @@ export class TargetForm {
     this.#fields.key.hidden = mode !== 'merge'
   }
 
-  /** A merge into a table with a key must be by it. */
+  /** A merge into a table with a key must use it. */
   #takeKey(): void {
     const tableId = this.#table.value
     this.#keyOfTable = undefined

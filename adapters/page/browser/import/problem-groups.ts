@@ -1,10 +1,10 @@
-// What does not fit: values by column and rule, and columns that the table lacks.
+// Misfits: values by column and rule, and columns that the table lacks.
 import { wordsOfRule } from '../base/failure-words.js'
 import { shownCount } from '../base/show.js'
 import * as TEXT from '../base/texts.js'
 import type { Check, Problem } from './import-run.js'
 
-/** Places that are named of each group. */
+/** Most places named per group. */
 const PLACES_MAX = 3
 
 export type ProblemGroup = {
@@ -15,7 +15,7 @@ export type ProblemGroup = {
   readonly places: string[]
 }
 
-/** The values that do not fit, by column and rule, as far as they are listed. */
+/** The listed misfits, by column and rule. */
 export function groupProblems(problems: readonly Problem[]): readonly ProblemGroup[] {
   const groups = new Map<string, ProblemGroup>()
   for (const problem of problems) {
@@ -41,7 +41,7 @@ export function lackingColumns({ problems }: Pick<Check, 'problems'>): readonly 
   return [...new Set(lacking.map(({ column }) => column))]
 }
 
-/** How many values do not fit. A column that the table lacks counts once a chunk, and is no value. */
+/** The number of values that do not fit. A missing column counts once per chunk, and is not a value. */
 export function countMisfits({ problems, problemCount }: Check): number {
   return problemCount - problems.filter(({ value }) => value === undefined).length
 }

@@ -1,4 +1,4 @@
-// What the menu of a column offers.
+// The menu of a column.
 import type { Column } from '../base/api.js'
 import * as SCHEMA from '../base/schema-texts.js'
 import * as TEXT from '../base/texts.js'
@@ -8,18 +8,18 @@ import type { TableState } from './table-address.js'
 
 type ColumnChange = keyof typeof SCHEMA.changes
 
-/** What the choices do. */
+/** The effects of the choices. */
 type Actions = Readonly<{
-  /** Shows something else of the table. */
+  /** Changes what is shown of the table. */
   change: (change: Pick<Partial<TableState>, 'sort' | 'columns'>) => void
   filterBy: () => void
   /** undefined: the column must not be changed. */
   changeColumn: ((what: ColumnChange) => void) | undefined
-  /** The focus is to go back. */
+  /** Returns the focus. */
   onBack: () => void
 }>
 
-/** @param at - Where it stands: in which element, how far from its left, in pixels. */
+/** @param at - Its place: the container, and the distance from its left edge, in pixels. */
 export function openColumnMenu(
   at: Readonly<{ place: HTMLElement; left: number }>,
   column: Column,

@@ -1,11 +1,11 @@
-// Shows what is in a file. Nothing of it can act: pictures are raster images, and texts are put in as text.
+// Shows the content of a file, which cannot act: pictures are raster images, and texts are inserted as text.
 import { messageOf } from '../../../../src/base/shown-text.js'
 import type { FileInfo } from '../base/api.js'
 import { button, el, fill, start } from '../base/dom.js'
 import { shownBytes } from '../base/show.js'
 import * as TEXT from '../base/texts.js'
 
-/** Only what has no script and no address of its own: no SVG. */
+/** Only types without scripts and addresses: no SVG. */
 const PICTURES: ReadonlySet<string> = new Set([
   'image/png',
   'image/jpeg',
@@ -15,7 +15,7 @@ const PICTURES: ReadonlySet<string> = new Set([
   'image/bmp',
 ])
 
-/** Bytes of a text that are shown. */
+/** Most bytes of a text that are shown. */
 const TEXT_BYTES_MAX = 64 * 1024
 
 export function previewFile({ id, fileName, contentType, bytes }: FileInfo): void {

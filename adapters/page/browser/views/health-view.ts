@@ -1,4 +1,4 @@
-// How the server does: its metrics, read every two seconds while the view is open, and a verification on demand.
+// The state of the server: its metrics, read every two seconds while the view is open, and a verification on demand.
 import { messageOf } from '../../../../src/base/shown-text.js'
 import { ClientError } from '../../../../src/client/client-error.js'
 import type { Api, Day, DaySample } from '../base/api.js'
@@ -13,9 +13,9 @@ import { verifyPart } from './verify-part.js'
 
 const READ_MS = 2_000
 const DAY_MS = 24 * 3_600_000
-/** What the plots show while they are looked at. */
+/** The period of the plots while the view is open. */
 const NOW: Period = { begin: TEXT.plotBegin.now, pointsMax: (4 * 60_000) / READ_MS }
-/** Of a wrong key, and of a server without admin keys, which does not know the path. */
+/** Statuses for a wrong key, and for a server without admin keys, which does not know the path. */
 const REFUSALS: ReadonlySet<number> = new Set([401, 403, 404])
 
 const perSecond = (value: number): string => TEXT.perSecond(shownShort(value))
@@ -28,7 +28,7 @@ type Reading = Readonly<{ samples: Samples; at: number }>
 type PlotOf = Readonly<{
   plot: Plot
   value: (before: Reading, after: Reading) => number | undefined
-  /** Of a sample that took so many seconds. */
+  /** The value of a sample that took this many seconds. */
   ofDay: (sample: DaySample, seconds: number) => number | undefined
 }>
 
@@ -49,7 +49,7 @@ class HealthView {
   readonly #facts = el('div', { class: 'plots' })
   readonly #problem = el('p', { class: 'problem', role: 'alert' })
   readonly #plots = plots()
-  /** What is wrong, before all else. */
+  /** Problems, shown first. */
   readonly #state = el('div', { class: 'health', role: 'status' })
   readonly #period = el(
     'select',
@@ -59,7 +59,7 @@ class HealthView {
   #day: Day | undefined
   #dayTimer: ReturnType<typeof setTimeout> | undefined
   #last: Reading | undefined
-  /** Bytes by kind: those of the last garbage collection, or else of the lists. */
+  /** Bytes by kind: from the last garbage collection; otherwise from the lists. */
   #held: ReadonlyMap<string, number> = new Map()
   #isCounted = false
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -89,7 +89,7 @@ class HealthView {
     this.#readDay()
   }
 
-  /** A server that is older than the page has no last day. */
+  /** A server older than the page reports no last day. */
   #readDay(): void {
     const read = this.#api.day(this.#context.signal).then((day) => {
       if (this.#day === undefined && day.samples.length < 2) this.#period.value = 'now'
@@ -113,7 +113,7 @@ class HealthView {
     }
   }
 
-  /** Says what is wrong, or that nothing is. */
+  /** Shows what is wrong, or that nothing is. */
   #tell(samples: Samples): void {
     const failed = this.#day?.samples.filter((sample) => sample.failed > 0) ?? []
     const last = failed.at(-1)
@@ -131,12 +131,12 @@ class HealthView {
     const well = this.#day === undefined ? TEXT.allWellNow : TEXT.allWell
     this.#state.classList.toggle('wrong', wrong.length > 0)
     const said = wrong.length > 0 ? wrong : [well]
-    // Said again only if it changes: a screen reader reads each time.
+    // Updated only when it changes, because a screen reader reads each update.
     if (this.#state.textContent !== said.join(''))
       fill(this.#state, ...said.map((text) => el('p', {}, text)))
   }
 
-  /** Asks the lists, once: a store that does no maintenance has not counted its bytes. */
+  /** Reads the lists, once: a store without maintenance has not counted its bytes. */
   #count(): void {
     if (this.#isCounted) return
     this.#isCounted = true
@@ -257,7 +257,7 @@ function renderAge(at: number, now: number): HTMLElement {
   return el('span', { title: shownTime(at) }, shownAge(at, now))
 }
 
-/** Whether the key is not one of the server. A server that starts again says nothing about it. */
+/** Whether the server does not know the key. A restarting server says nothing about it. */
 function isRefusedKey(failure: unknown): boolean {
   return failure instanceof ClientError && REFUSALS.has(failure.status)
 }
@@ -266,10 +266,10 @@ function sumHeldBytes(held: ReadonlyMap<string, number>): number {
   return [...held.values()].reduce((all, bytes) => all + bytes, 0)
 }
 
-/** The last sample is not over: less time than this says nothing of how much happens in a second. */
+/** The last sample has not ended: below this time its rate per second is unreliable. */
 const SHORTEST_S = 60
 
-/** A value of each time of a sample since the first one: nothing happened where there is none. */
+/** A value for each interval since the first sample: without a sample nothing happened. */
 function valuesOfDay(
   { seconds, samples }: Day,
   now: number,
@@ -288,7 +288,7 @@ function valuesOfDay(
   return values
 }
 
-/** A time without a request. What it used then is not known. */
+/** An interval without a request. Its times and memory are unknown. */
 const IDLE: DaySample = {
   at: 0,
   requests: 0,

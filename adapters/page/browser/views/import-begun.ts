@@ -1,5 +1,4 @@
-// An import of a file that was begun and did not end: here, in a tab that was closed, or before a server was started
-// again.
+// An unfinished import of a file: begun here, in a tab that was closed, or before a server was restarted.
 import type { Api } from '../base/api.js'
 import { button, el, fill, start } from '../base/dom.js'
 import { shownAge, shownCount, shownTime } from '../base/show.js'
@@ -8,7 +7,7 @@ import type { Reading } from '../import/import-file.js'
 import { findBegun, makeStashPrefix, newStashId, type StashPlace } from '../import/import-run.js'
 import type { ViewContext } from './shell.js'
 
-/** Tells which of several looks at the same thing is the last. */
+/** Identifies the latest of several reads of the same thing. */
 export class Looks {
   #last = 0
 
@@ -18,7 +17,7 @@ export class Looks {
   }
 }
 
-/** Says that rows of a file are staged already. An import goes on with them unless a person gives them up. */
+/** Reports that rows of a file are already staged. An import continues with them unless a person discards them. */
 export class BegunNotice {
   readonly element = el('div', { class: 'notice', role: 'status', hidden: true })
   readonly #api: Api
@@ -33,7 +32,7 @@ export class BegunNotice {
     this.#context = context
   }
 
-  /** The stash of the import: the one that was begun, or a new one. */
+  /** The stash of the import: the unfinished one's, or a new one. */
   get stash(): StashPlace {
     return this.#stash
   }
@@ -58,6 +57,6 @@ export class BegunNotice {
       fill(this.element, el('span', {}, text), forget)
       this.element.hidden = false
     })
-    start(found, () => undefined) // A server without such a list: the import begins anew.
+    start(found, () => undefined) // A server without such a list: the import starts anew.
   }
 }

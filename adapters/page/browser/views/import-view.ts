@@ -1,4 +1,4 @@
-// The import of a file: choose it, see what it has, stage it, and commit it.
+// The import of a file: choose it, preview it, stage it, and commit it.
 import type { OnSchemaError } from '../../../../src/client/import-types.js'
 import type { TableName } from '../base/api.js'
 import { button, el, fill, start } from '../base/dom.js'
@@ -43,7 +43,7 @@ export async function openImport(context: ViewContext, tableId: string): Promise
   return new ImportView(context, tables, tableId).view
 }
 
-/** An import that was begun. */
+/** An import under way. */
 type Begun = Readonly<{
   run: ImportRun
   file: File
@@ -52,7 +52,7 @@ type Begun = Readonly<{
   onSchemaError: OnSchemaError
 }>
 
-/** What is looked at before an import. */
+/** What is read before an import. */
 type Looked = Readonly<{
   file: File
   reading: Reading
@@ -68,10 +68,10 @@ class ImportView {
   readonly #tableId: string
   readonly #body = el('div', { class: 'steps' })
   readonly #drop: HTMLElement
-  /** `done` while nobody has seen it. */
+  /** `done` until somebody has seen it. */
   #step: 'choosing' | 'begun' | 'done' | 'seen' = 'choosing'
   #ending = new AbortController()
-  /** What is staged and does not fit: another file takes its place, such as the same one corrected. */
+  /** The staged import that does not fit. Another file replaces it, such as a corrected one. */
   #refused: ImportRun | undefined
 
   constructor(context: ViewContext, tables: readonly TableName[], tableId: string) {
@@ -105,7 +105,7 @@ class ImportView {
     }
   }
 
-  /** Whether it is shown and stays so: another view is still shown for a moment after a person has left it. */
+  /** Whether it is shown and stays so: for a moment after leaving, a view is still shown. */
   get #isSeen(): boolean {
     return this.view.element.isConnected && location.hash.startsWith('#/import')
   }
@@ -114,7 +114,7 @@ class ImportView {
     return this.#body.querySelector('progress') !== null
   }
 
-  /** Begins with a file, in the place of one that was there. */
+  /** Begins with a file, which replaces the previous one. */
   #take(file: File): void {
     if (this.#isUnderWay) {
       this.#context.say(TEXT.isUnderWay)
@@ -133,7 +133,7 @@ class ImportView {
     start(prepare(), this.#context.fail)
   }
 
-  /** @param said - How it is read, as far as it is known. */
+  /** @param said - How it is read, as far as known. */
   #prepare(file: File, said: GivenReading): void {
     const { api } = this.#context
     this.#step = 'choosing'
@@ -173,7 +173,7 @@ class ImportView {
         const { activeElement } = document
         const focused = preview.contains(activeElement) ? activeElement?.id : undefined
         fill(preview, ...shown)
-        if (focused) document.getElementById(focused)?.focus() // The box of a column.
+        if (focused) document.getElementById(focused)?.focus() // The checkbox of a column.
         go.hidden = !canBegin
       }
       const choice = { omitted: [...omitted], choose }
@@ -191,7 +191,7 @@ class ImportView {
     changed()
   }
 
-  /** What the first rows of a file are, and would become. @throws {Error} if they cannot be read */
+  /** The first rows of a file, and what they would become. @throws {Error} if they cannot be read */
   async #look(
     { file, reading, form, target, choice }: Looked,
     isLast: () => boolean,
@@ -210,7 +210,7 @@ class ImportView {
     return [...(lacking ? [lacking] : []), ...previewView(sample, check, choice)]
   }
 
-  /** Offers to add the columns that a table lacks. */
+  /** Offers to add columns that a table lacks. */
   #offerColumns(target: Target, check: Check, added: () => void): HTMLElement | undefined {
     const columns = lackingColumns(check)
     if (target.mode === 'create' || columns.length === 0) return undefined
@@ -225,7 +225,7 @@ class ImportView {
     return el('div', { class: 'notice' }, el('span', {}, TEXT.lacksColumns(columns)), add)
   }
 
-  /** The place for files: large before there is one, and away while an import is under way. */
+  /** The drop zone: large before there is a file, and hidden during an import. */
   #showZone(isShown: boolean, isSmall = isShown): void {
     this.#drop.hidden = !isShown
     this.#drop.classList.toggle('small', isSmall)
@@ -242,7 +242,7 @@ class ImportView {
     const cancel = button(TEXT.cancel, () => {
       ending.abort()
       this.#context.say(TEXT.cancelled)
-      // A chunk that is under way would be staged again behind the deletion.
+      // Otherwise a chunk under way would be staged again after the deletion.
       void staged.catch(() => undefined).then(() => this.#giveUp(begun))
     })
     fill(
@@ -264,7 +264,7 @@ class ImportView {
     })
   }
 
-  /** Commits what is staged if all of it fits; else a person decides. @param onCommit - Called before a commit. */
+  /** Commits the staged rows if all fit; otherwise a person decides. @param onCommit - Called before a commit. */
   async #check(
     begun: Begun,
     signal: AbortSignal,
@@ -274,7 +274,7 @@ class ImportView {
     const { run } = begun
     const check = await run.check(signal)
     if (check.problemCount > 0 || check.merge !== undefined) return this.#report(begun, check)
-    onCommit() // Whether a commit that was cancelled took place would not be known.
+    onCommit() // Whether a cancelled commit took place would be unknown.
     return this.#commit(run, signal, progress)
   }
 
@@ -288,7 +288,7 @@ class ImportView {
     if (this.#step === 'done') this.#context.say(TEXT.imported)
   }
 
-  /** Shows what does not fit, and what a merge would do. Whoever allowed misfits beforehand may go on. */
+  /** Shows the misfits, and the effect of a merge. A person who has allowed misfits may continue. */
   #report(begun: Begun, check: Check): void {
     const { run, file, target, onSchemaError } = begun
     const { signal } = this.#ending
@@ -325,14 +325,14 @@ class ImportView {
     this.#takeFocus('button')
   }
 
-  /** The button that was pressed has gone: what comes next has the focus, unless a person is elsewhere. */
+  /** The pressed button has disappeared: the next one gets the focus, unless a person is elsewhere. */
   #takeFocus(next: 'a' | 'button'): void {
     const { activeElement } = document
     if (!this.#isSeen || (activeElement !== null && activeElement !== document.body)) return
     this.#body.querySelector<HTMLElement>(next)?.focus()
   }
 
-  /** Deletes what was staged, and begins anew. */
+  /** Deletes the staged rows, and starts anew. */
   #giveUp({ run, file, reading }: Begun): void {
     this.#refused = undefined
     start(

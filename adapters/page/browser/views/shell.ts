@@ -1,5 +1,5 @@
-// What stands around every view: the head with the ways to the views, the place for messages, and the choice of the view
-// by the part of the address behind `#`, which browsers do not send.
+// The frame of every view: the head with links to the views, the place for messages, and the choice of the view by the
+// part of the address after `#`, which browsers do not send.
 
 import { systemClock } from '../../../../src/base/clock.js'
 import { messageOf } from '../../../../src/base/shown-text.js'
@@ -14,11 +14,11 @@ export type View = Readonly<{
   title: string
   /** Called once it is in the document. */
   onShown?: () => void
-  /** Takes the focus, if it had it before it was opened again. */
+  /** Takes the focus, if it had it before the view was reopened. */
   focus?: () => void
   /** Takes a file that was dropped anywhere on the page. Files that no view takes open the import. */
   onFile?: (file: File) => void
-  /** Whether it goes on while others are shown: it is not closed then, and is there again when its tab is opened. */
+  /** Whether it continues in the background: then it is not closed, and is restored when its tab is opened. */
   isGoingOn?: () => boolean
   close(): void
 }>
@@ -30,23 +30,23 @@ export type ViewContext = Readonly<{
   signal: AbortSignal
   now: () => number
   widths: WidthsOfTables
-  /** Tells a person that something was done. */
+  /** Shows a message. */
   say: (message: string) => void
   /** Shows a failure. */
   fail: (failure: unknown) => void
   /** Opens the view again. */
   reload: () => void
-  /** What the address says of the view, behind a question mark. */
+  /** The view's part of the address, after a question mark. */
   query: string
-  /** Has the address say something else of the view. @param isNew - Whether back goes to what it said before. */
+  /** Changes the view's part of the address. @param isNew - Whether the back button returns to the previous one. */
   setQuery: (query: string, isNew: boolean) => void
-  /** Opens another view, by the part of its address behind `#`. */
+  /** Opens another view, by its part of the address after `#`. */
   go: (place: string) => void
   /** Takes a file as if it were dropped. */
   take: (file: File) => void
 }>
 
-/** The key of a person may turn out to be for reading only. */
+/** A person's key may turn out to be read-only. */
 export function mayWrite({ session }: ViewContext): boolean {
   return session.mode === 'key' || session.writable
 }
@@ -54,7 +54,7 @@ export function mayWrite({ session }: ViewContext): boolean {
 /** Opens the view of a place, whose parameters are decoded. */
 export type OpenView = (context: ViewContext, parameter: string) => Promise<View>
 
-/** A view that takes longer is said to be loading, in milliseconds. */
+/** After this time, in milliseconds, a view is reported as loading. */
 const SLOW_MS = 250
 
 const TABS = ['tables', 'import', 'stored', 'health'] as const
@@ -69,11 +69,11 @@ export class Shell {
   readonly #tabs: readonly HTMLElement[]
   readonly #onSignOut: () => void
   #view: View | undefined
-  /** The name of the view that is shown, and those that go on meanwhile. */
+  /** The name of the shown view, and the views that continue in the background. */
   #name = ''
   readonly #goingOn = new Map<string, View>()
   readonly #widths = new WidthsOfTables()
-  /** The place that was opened last, without its query. */
+  /** The last place opened, without its query. */
   #opened: string | undefined
   #slow: ReturnType<typeof setTimeout> | undefined
   #ending = new AbortController()
@@ -155,7 +155,7 @@ export class Shell {
         if (signal.aborted) return
         this.#wait(false)
         this.#fail(failure)
-        // Nothing of the view before is taken for this one.
+        // Nothing of the previous view may be mistaken for this one.
         if (!isThere) this.#put(name, emptyView())
       },
     )
@@ -240,7 +240,7 @@ function splitOnce(text: string, by: string): readonly string[] {
   return at < 0 ? [text] : [text.slice(0, at), text.slice(at + by.length)]
 }
 
-/** In the place of one that cannot be shown; the failure stands above it. */
+/** Replaces a view that cannot be shown; the failure is shown above it. */
 function emptyView(): View {
   const element = el('section', { class: 'page' }, el('h1', {}, TEXT.notShown))
   return { element, title: TEXT.notShown, close: () => undefined }
@@ -254,14 +254,14 @@ function decode(text: string): string {
   }
 }
 
-/** Browsers tell of what is dragged over a page more often than this, in milliseconds, but not always when it ends. */
+/** Browsers report a drag over a page more often than this, in milliseconds, but not always its end. */
 const OVER_MS = 1_000
 
 function hasFiles(dragged: DataTransfer | null): boolean {
   return dragged?.types.includes('Files') === true
 }
 
-/** The browser would open a file that is dropped where nothing takes it, in the place of the page. */
+/** Without this, the browser would replace the page by a file dropped where nothing accepts it. */
 function takeDrops(onFiles: (files: readonly File[]) => void): void {
   const over = el('div', { class: 'over', hidden: true }, el('strong', {}, TEXT.dropNow))
   document.body.append(over)
@@ -271,7 +271,7 @@ function takeDrops(onFiles: (files: readonly File[]) => void): void {
     clearTimeout(hides)
     if (isOver) hides = setTimeout(() => mark(false), OVER_MS)
   }
-  // Before any view: what a view takes by itself ends the mark, too.
+  // Before any view: a view that accepts the drop itself also ends the mark.
   const early = { capture: true }
   addEventListener('dragover', ({ dataTransfer }) => mark(hasFiles(dataTransfer)), early)
   addEventListener('dragleave', ({ relatedTarget }) => mark(relatedTarget !== null), early)

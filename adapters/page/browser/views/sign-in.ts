@@ -1,5 +1,5 @@
-// Asks for the API key. It is kept for this tab, until the tab is closed, and goes nowhere but into the header of
-// requests to this server. So is the key of a session of `rowstash open`, for which nobody is asked.
+// Asks for the API key. It is kept until this tab is closed, and is sent only in a header of requests to this server.
+// The key of a session of `rowstash open`, for which nobody is asked, is kept the same way.
 import { messageOf } from '../../../../src/base/shown-text.js'
 import { isRefused } from '../base/api.js'
 import { button, el, fill, setText, start } from '../base/dom.js'
@@ -24,7 +24,7 @@ export function keepSession(key: string): void {
   sessionStorage.setItem(STORED_SESSION, key)
 }
 
-/** @param check - Rejects if the key is not known. */
+/** @param check - Rejects if the key is unknown. */
 export function askForKey(
   check: (key: string) => Promise<unknown>,
   onKey: (key: string) => void,

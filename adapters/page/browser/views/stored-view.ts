@@ -1,4 +1,4 @@
-// What a team has beside its tables: files, staged rows, open uploads and jobs; what it takes, and when it goes.
+// What a team stores besides tables: files, staged rows, open uploads and jobs; their sizes, and when they expire.
 import { messageOf } from '../../../../src/base/shown-text.js'
 import type { FileInfo, JobInfo, StashInfo, UploadInfo } from '../base/api.js'
 import { confirmDeletion } from '../base/confirm.js'
@@ -26,18 +26,18 @@ export async function openStored(context: ViewContext): Promise<View> {
   return { element, title: TEXT.tabs.stored, close: () => undefined }
 }
 
-/** The part of a section that its content is put into. */
+/** The part of a section for its content. */
 type Part = Readonly<{
   show: (lines: readonly HTMLElement[], ...below: readonly Child[]) => void
   reload: () => void
 }>
 
-/** All lists have as many columns, of the same widths, so that they stand below each other. */
+/** All lists have the same number of columns, with the same widths, so that they align. */
 const COLUMNS = 6
 /** The column of sizes, and of states. */
 const SIZE_AT = 2
 
-/** A section reads its list by itself: a key may be allowed to read one and not another. */
+/** Each section reads its own list: a key may be allowed to read one and not another. */
 function section(
   title: string,
   help: string,

@@ -1,4 +1,5 @@
-// What of a table is shown, as it stands in the address behind `#/table/ID?`: a link shows the same, and back goes back.
+// The shown part of a table, in the address after `#/table/ID?`: a link shows the same, and the back button returns to
+// it.
 import type { Column, Group, RowsQuery, TableInfo } from '../base/api.js'
 import { type Condition, makeWhere, operatorsOf, searchQuery } from '../grid/filter-where.js'
 import type { Place } from '../grid/grid-keys.js'
@@ -10,18 +11,18 @@ export type TableState = Readonly<{
   /** A text that some column contains. */
   search: string
   sort: Sort
-  /** IDs of the columns that are shown, in the order of the table. */
+  /** IDs of the shown columns, in the order of the table. */
   columns: readonly string[]
-  /** The first row in view. */
+  /** The first visible row. */
   top: number
   active: Place
-  /** The ID of the row that is open beside the others. */
+  /** The ID of the row open beside the others. */
   row: string | undefined
   /** Whether the columns are open beside the rows. */
   isSchema: boolean
 }>
 
-/** What the address lacks, or has of other columns, is as it is in a table that is opened anew. */
+/** What the address lacks, or has for missing columns, gets its default. */
 export function parseAddress(text: string, columns: readonly Column[]): TableState {
   const query = new URLSearchParams(text)
   const ids = columns.map(({ id }) => id)
@@ -68,7 +69,7 @@ export function renderAddress(state: TableState, columns: readonly Column[]): st
   return new URLSearchParams(pairs).toString()
 }
 
-/** Whether cells of columns decide which rows are shown, and where. */
+/** Whether cells of these columns decide which rows are shown, and where. */
 export function isPlacedBy(
   { conditions, search, sort }: TableState,
   columns: readonly string[],
@@ -76,7 +77,7 @@ export function isPlacedBy(
   return search !== '' || [...conditions, ...sort].some(({ column }) => columns.includes(column))
 }
 
-/** What a request says of the rows that are shown. */
+/** The request's query for the shown rows. */
 export function queryOfState(
   { conditions, search, sort, columns }: TableState,
   known: readonly Column[],
@@ -88,7 +89,7 @@ export function queryOfState(
   }
 }
 
-/** Values of a column that a filter offers. */
+/** Most values of a column that a filter offers. */
 const FREQUENT_VALUES = 10
 
 /** The most frequent values of a column in the rows that meet the other conditions. */

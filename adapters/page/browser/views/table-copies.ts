@@ -1,4 +1,4 @@
-// What is copied of a table: the rows on the screen, and a block of cells.
+// Copies of a table: the visible rows, and a block of cells.
 import type { Api, Row } from '../base/api.js'
 import { copyToClipboard } from '../base/clipboard.js'
 import { csvOfRows, curlOfRows, jsonOfRows } from '../base/copies.js'
@@ -12,18 +12,18 @@ export type Copied = Readonly<{
   api: Api
   tableId: string
   source: RowSource
-  /** IDs of the columns that are shown. */
+  /** IDs of the shown columns. */
   columns: readonly string[]
   signal: AbortSignal
 }>
 
-/** A session has its key in this browser only, so a command of a shell would be refused. */
+/** A session has its key only in this browser, so a shell command would be refused. */
 export function copyFormats(session: PageSession): Readonly<Partial<Record<CopyFormat, string>>> {
   const { curl, ...others } = TEXT.copyFormats
   return session.mode === 'key' ? { ...others, curl } : others
 }
 
-/** Copies the rows from a position up to another. @returns what a person is told */
+/** Copies the rows from a position up to another. @returns the message for the person */
 export async function copyRows(
   { api, tableId, source, columns }: Copied,
   format: CopyFormat,
@@ -41,7 +41,7 @@ export async function copyRows(
   return copyToClipboard(format === 'json' ? jsonOfRows(rows) : csvOfRows(rows, columns))
 }
 
-/** Copies a block whose rows are read first. @returns what a person is told */
+/** Copies a block after reading its rows. @returns the message for the person */
 export async function copyBlock(copied: Copied, block: Block): Promise<string> {
   const { api, tableId, source, columns, signal } = copied
   const { top, bottom, left, right } = block

@@ -1,4 +1,4 @@
-// Saves the rows that are seen as a file: with their filter, their order and the columns that are shown.
+// Saves the current rows as a file: with their filter, their order and the shown columns.
 import type { RowsQuery, TableInfo } from '../base/api.js'
 import { button, el, fill, setText, start } from '../base/dom.js'
 import { chooseFile, fileName, linesToArray } from '../base/saved-file.js'
@@ -9,7 +9,7 @@ import type { ViewContext } from './shell.js'
 
 type DownloadFormat = keyof typeof TEXT.downloadFormats
 
-/** How often it is said how much has come, in milliseconds. */
+/** How often the progress is reported, in milliseconds. */
 const SAID_MS = 250
 
 export type Downloaded = Readonly<{
@@ -17,7 +17,7 @@ export type Downloaded = Readonly<{
   query: RowsQuery
 }>
 
-/** One download at a time. It goes on behind other views. */
+/** One download at a time. It continues while other views are shown. */
 export class TableDownload {
   /** Hidden while nothing is downloaded. */
   readonly element = el('div', { class: 'notice', role: 'status', hidden: true })
@@ -34,7 +34,7 @@ export class TableDownload {
     )
   }
 
-  /** @param what - What is seen when a format is chosen. */
+  /** @param what - What is shown when a format is chosen. */
   menu(what: () => Downloaded): HTMLElement {
     const run = (format: DownloadFormat): void => {
       start(this.#run(what(), format), this.#context.fail)

@@ -1,5 +1,5 @@
-// Parts of the head of a table: what it is and where a person is, in one line each, the columns of its grid, and the box
-// that finds rows by a text.
+// Parts of the head of a table: its facts and the person's position, in one line each, the columns of its grid, and the
+// search box.
 import type { Column, TableInfo } from '../base/api.js'
 import { button, type Child, el, setText } from '../base/dom.js'
 import { shownAge, shownBytes, shownCount, shownTime } from '../base/show.js'
@@ -23,12 +23,12 @@ export function factsOf(
   return [facts, el('span', { title: shownTime(updatedAt) }, changed)]
 }
 
-/** Says what may be as it was. */
+/** Sets a text only if it has changed: a screen reader reads each update. */
 export function sayAnew(element: HTMLElement, text: string): void {
   if (element.textContent !== text) setText(element, text)
 }
 
-/** Which rows are in view, of how many, and which cells are chosen. */
+/** The visible rows, their total, and the chosen cells. */
 export function placeText(
   source: RowSource | undefined,
   [from, to]: readonly [from: number, to: number],
@@ -48,12 +48,12 @@ export function placeText(
   return `${seen} · ${TEXT.chosen(shownCount(rows), shownCount(columns))}`
 }
 
-/** Cells of a block whose numbers are summed, at most. */
+/** Most cells of a block whose numbers are summed. */
 const SUMMED_MAX = 20_000
-/** A double has more digits than numbers that people write. */
+/** A double has more digits than people write. */
 const EXACT = new Intl.NumberFormat(TEXT.languages.numbers, { maximumSignificantDigits: 15 })
 
-/** What the numbers of a block come to. Nothing is said while not all of its rows are there. */
+/** The sum of the numbers of a block. Empty while its rows are not all loaded. */
 export function sumText(
   source: RowSource | undefined,
   block: Block | undefined,
@@ -78,13 +78,13 @@ export function sumText(
   return TEXT.sums(all ?? '', mean ?? '', min ?? '', max ?? '', shownCount(numbers.length))
 }
 
-/** @param isAll - There are no rows; else none that match. */
+/** @param isAll - Whether there are no rows at all; otherwise none that match. */
 export function emptyNote(isAll: boolean, onShowAll: () => void): readonly Node[] {
   const text = el('p', {}, isAll ? TEXT.emptyTable : TEXT.noMatch)
   return isAll ? [text] : [text, button(TEXT.showAll, onShowAll)]
 }
 
-/** Said after a change by which a row would be elsewhere. */
+/** Shown after a change that would move a row. */
 export function misplacedNote(onAgain: () => void): HTMLElement {
   const again = button(TEXT.placeAgain, onAgain)
   return el('div', { class: 'notice', role: 'status', hidden: true }, TEXT.misplaced, again)

@@ -1,21 +1,21 @@
-// Says that a table has changed since the version that is shown, and by how many rows, and takes the changes when a
-// person wants them, or at once.
+// Reports that a table has changed since the shown version, and by how many rows, and shows the changes when a person
+// wants them, or at once.
 //
-// While the tab is seen it follows the feed of the table, which holds a connection, of which a browser has six to a
-// server. Without a feed it asks now and then.
+// While the tab is visible it follows the feed of the table, which occupies one of a browser's six connections to a
+// server. Without a feed it polls.
 import { pause } from '../../../../src/base/pause.js'
 import type { Api } from '../base/api.js'
 import { button, el, fill, setText } from '../base/dom.js'
 import { shownCount } from '../base/show.js'
 import * as TEXT from '../base/texts.js'
 
-/** How often the version of the table is asked for where there is no feed, in milliseconds. */
+/** How often the version of the table is polled without a feed, in milliseconds. */
 const ASK_MS = 5_000
-/** Questions between two attempts to follow the feed. */
+/** Polls between two attempts to follow the feed. */
 const ASKED_BETWEEN = 12
-/** Changes that are taken at once are taken together, so many milliseconds after the first. */
+/** Changes shown at once are collected for this many milliseconds after the first. */
 const TOGETHER_MS = 1_000
-/** Changes that are counted one by one. Their number is not said beyond. */
+/** Changes that are counted individually. Beyond this, their number is not shown. */
 const COUNTED_MAX = 10_000
 
 export type LiveTable = Readonly<{
@@ -26,23 +26,23 @@ export type LiveTable = Readonly<{
   shown: () => number
   /** Shows the newest version. */
   take: () => void
-  /** Whether a change of this page is under way: a newer version may be its own. */
+  /** Whether a change made here is under way: a newer version may be its own. */
   isChanging: () => boolean
-  /** Whether a person types into a cell, which waits for nothing to be taken. */
+  /** Whether a person types into a cell: then nothing is shown at once. */
   isEditing: () => boolean
 }>
 
 export class TableLive {
-  /** Hidden while there is nothing to say. */
+  /** Hidden while there is no message. */
   readonly element = el('div', { class: 'notice', role: 'status', hidden: true })
   readonly #table: LiveTable
   readonly #said = el('span')
   readonly #show = button(TEXT.showNewer, () => this.#table.take(), { class: 'primary' })
   readonly #follow = el('input', { type: 'checkbox' })
-  /** By version that the feed has told, how many rows it changed. */
+  /** Rows changed, by version that the feed has reported. */
   readonly #rows = new Map<number, number>()
   #newest = 0
-  /** What was said last of the number of rows. */
+  /** The last text about the number of rows. */
   #counted = ''
   #taking: ReturnType<typeof setTimeout> | undefined
   #later: ReturnType<typeof setTimeout> | undefined
@@ -65,7 +65,7 @@ export class TableLive {
   }
 
   /**
-   * A version is known to be there. An answer may be older than what is shown by now.
+   * A version is known to exist. The answer may be older than the shown version.
    * @param isSure - Others made a part of it, whatever is under way here.
    */
   tell(version: number, isSure = false): void {
@@ -73,7 +73,7 @@ export class TableLive {
     this.draw(isSure)
   }
 
-  /** Draws again, as after another version is shown. */
+  /** Draws again, after another version is shown. */
   draw(isSure = false): void {
     const shown = this.#table.shown()
     clearTimeout(this.#later)
@@ -98,12 +98,12 @@ export class TableLive {
     this.#show.hidden = !isNewer
     if (isNewer) this.#say(shown)
     else this.#put(this.#counted)
-    // What is taken at once is said, and can be stopped.
+    // Changes shown at once are reported, and this can be stopped.
     this.element.hidden = !isNewer && !this.#follow.checked
   }
 
   #say(shown: number): void {
-    // The feed may tell fewer versions than an answer has shown.
+    // The feed may have reported fewer versions than an answer.
     const rows = [...this.#rows.values()].reduce((sum, count) => sum + count, 0)
     // No rows: names or columns have changed.
     const isCounted = this.#rows.size === this.#newest - shown && rows > 0
@@ -121,7 +121,7 @@ export class TableLive {
     if (document.hidden || this.#table.signal.aborted) return
     this.#following = new AbortController()
     const { signal } = this.#following
-    this.#watch(signal).catch(() => undefined) // The end of the view.
+    this.#watch(signal).catch(() => undefined) // the end of the view
   }
 
   async #watch(signal: AbortSignal): Promise<void> {
@@ -134,7 +134,7 @@ export class TableLive {
           this.tell(Number(version))
         }
       } catch {
-        // It is refused, or lost: what is asked for tells the rest.
+        // It is refused, or lost: polling replaces it.
       }
       for (let asked = 0; asked < ASKED_BETWEEN && !signal.aborted; asked++) {
         await pause(ASK_MS, signal)
@@ -143,7 +143,7 @@ export class TableLive {
     }
   }
 
-  /** Whoever comes back to the tab need not wait. */
+  /** A person who returns to the tab need not wait. */
   #look(): void {
     this.#ask().catch(() => undefined)
   }

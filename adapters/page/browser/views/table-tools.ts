@@ -1,4 +1,4 @@
-// What stands above the grid of a table: the box that finds rows, and the tools that a narrow screen has in a menu.
+// The tools above the grid of a table: the search box, and tools that a narrow screen has in a menu.
 import type { Column } from '../base/api.js'
 import { button, el } from '../base/dom.js'
 import type { PageSession } from '../base/session.js'
@@ -6,16 +6,16 @@ import * as TEXT from '../base/texts.js'
 import { type CopyFormat, choiceMenu, columnMenu, moreTools } from '../grid/menus.js'
 import { copyFormats } from './table-copies.js'
 
-/** As the contract says. */
+/** The contract's limit. */
 const SEARCH_CHARACTERS_MAX = 256
-/** A text is looked for so long after a person has typed, in milliseconds. */
+/** The search begins this long after a person has typed, in milliseconds. */
 const TYPED_MS = 300
 
 export class SearchBox {
   readonly element: HTMLInputElement
   #typed: ReturnType<typeof setTimeout> | undefined
 
-  /** @param onTyped - Called when a person has typed, and rests. */
+  /** @param onTyped - Called when a person has stopped typing. */
   constructor(value: string, onTyped: () => void) {
     const oninput = (): void => {
       clearTimeout(this.#typed)
@@ -33,7 +33,7 @@ export class SearchBox {
     })
   }
 
-  /** The text as it is now: it is not told again. */
+  /** The current text. It is not reported again. */
   take(): string {
     clearTimeout(this.#typed)
     return this.element.value
@@ -49,7 +49,7 @@ export type ToolActions = Readonly<{
   showSchema: () => void
 }>
 
-/** @param others - Tools that are made elsewhere: those that change rows, and the download. */
+/** @param others - Tools made elsewhere: those that change rows, and the download. */
 export function tableTools(
   session: PageSession,
   columns: readonly Column[],

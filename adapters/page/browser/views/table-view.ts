@@ -46,9 +46,9 @@ export async function openTable(context: ViewContext, tableId: string): Promise<
   return new TableView(context, info).view
 }
 
-/** The view of a table is written into the address so long after a person has scrolled, in milliseconds. */
+/** The view of a table is written into the address this long after a person has scrolled, in milliseconds. */
 const PLACE_MS = 300
-/** Rows of the highest screen. */
+/** Most rows that a screen shows. */
 const ROWS_SEEN_MAX = 100
 
 class TableView {
@@ -77,7 +77,7 @@ class TableView {
   #source: RowSource | undefined
   #grid: Grid | undefined
   #view: readonly [from: number, to: number] = [0, 0]
-  /** The open row is to be shown once it is known where it is. */
+  /** Whether the open row must be shown once its position is known. */
   #isRowDue = false
   #moved: ReturnType<typeof setTimeout> | undefined
 
@@ -153,7 +153,7 @@ class TableView {
     })
   }
 
-  /** A change of this page has made a version. Between it and the one before, nobody else has changed the table. */
+  /** A change made here created a version. Nobody else changed the table between it and the previous one. */
   #took(version: number, columns: readonly string[]): void {
     if (isPlacedBy(this.#state, columns)) this.#misplaced.hidden = false
     if (version === this.#info.version + 1) {
@@ -227,7 +227,7 @@ class TableView {
     setAttributes(this.#toggle, { 'aria-expanded': String(!this.#filter.element.hidden) })
   }
 
-  /** Notes the text that was typed. Back goes to all rows, not to each of its letters. @returns whether it is another one */
+  /** Records the typed text. The back button returns to all rows, not to each letter. @returns whether it changed */
   #noteSearch(): boolean {
     const { search } = this.#state
     const value = this.#search.take()
@@ -236,16 +236,16 @@ class TableView {
     return true
   }
 
-  /** Shows something else of the table. Back goes to what is shown now. */
+  /** Changes what is shown of the table. The back button returns to the current state. */
   #change(change: Partial<TableState>): void {
-    // The place stays, as far as there are rows, unless it is another one.
+    // The position stays, as far as there are rows, unless it was changed.
     const place = this.#noteSearch() || change.top !== undefined ? undefined : this.#grid?.place
     this.#note(change, true)
     this.#open(place)
   }
 
   #note(change: Partial<TableState>, isNew: boolean): void {
-    if (isNew) this.#notePlace() // Back goes to the place, too.
+    if (isNew) this.#notePlace() // The back button returns to the position, too.
     this.#state = { ...this.#state, ...change }
     this.#writeAddress(isNew)
   }
@@ -269,7 +269,7 @@ class TableView {
     return { active, top: top * ROW_HEIGHT, left: 0, rows }
   }
 
-  /** Opens the grid on the rows that are wanted now. @param place - Where it goes. Default: to the beginning. */
+  /** Opens the grid on the wanted rows. @param place - Where it goes. Default: to the beginning. */
   #open(place?: GridPlace): void {
     const hadFocus = this.#grid?.element.contains(document.activeElement) === true
     this.#source?.close()
@@ -373,7 +373,7 @@ class TableView {
     this.#pane.showRow(row, position, new Set(this.#state.columns))
   }
 
-  /** Shows the row that the address has, or that was open before, where it is known whether the grid has it here. */
+  /** Shows the row of the address, or the one open before, once its position in the grid is known. */
   #showDueRow(): void {
     const { row: id } = this.#state
     const { activeRow: position = 0 } = this.#grid ?? {}
@@ -386,7 +386,7 @@ class TableView {
     else this.#pane.showRow({ $rowID: id }, undefined, new Set())
   }
 
-  /** What is not saved of it stays while rows are shown in its place. */
+  /** Its unsaved changes stay while rows are shown instead. */
   #schemaForm(): HTMLElement {
     if (this.#schema?.isDirty === true) return this.#schema.element
     const onSaved = (message: string): void => {
@@ -405,13 +405,13 @@ class TableView {
     this.#grid?.element.focus()
   }
 
-  /** Shows the table as it is now, or its last row. Filter, columns and place stay, unless names or columns have changed. */
+  /** Shows the current table, or its last row. Filter, columns and position stay, unless names or columns changed. */
   async #showNewer(isEnd = false): Promise<void> {
     const before = this.#info
     const info = await this.#api.info(before.id, this.#context.signal)
     const namesOf = ({ name, schema }: TableInfo) => JSON.stringify([name, schema])
     if (namesOf(info) !== namesOf(before)) {
-      // What a person has not saved of the columns stays.
+      // Unsaved changes of the columns stay.
       if (this.#schema?.isDirty === true) return this.#context.say(SCHEMA.saveFirst)
       return this.#context.reload()
     }
@@ -423,7 +423,7 @@ class TableView {
     this.#sayFacts()
     this.#open(this.#grid?.place)
     if (isEnd) this.#grid?.select(Math.max(0, (this.#source?.count ?? 0) - 1))
-    if (isHere) this.#grid?.element.focus() // Whoever has gone elsewhere meanwhile stays there.
+    if (isHere) this.#grid?.element.focus() // A person who has gone elsewhere meanwhile stays there.
   }
 
   #copy(copies: (copied: Copied) => Promise<string>): void {

@@ -8,12 +8,12 @@ import * as TEXT from '../base/texts.js'
 import { dropZone } from '../import/drop-zone.js'
 import { mayWrite, type View, type ViewContext } from './shell.js'
 
-/** Tables that are listed at once; more on demand, because each is asked for its numbers. */
+/** Tables listed at once; more on demand, because the numbers of each are requested. */
 const SHOWN_AT_ONCE = 100
 
-/** Tables whose numbers are asked for each time. */
+/** Tables whose numbers are requested each time. */
 const LOOKED_AT = 20
-/** How often it is looked for tables that others have made, deleted or filled, in milliseconds. */
+/** How often tables that others have created, deleted or filled are looked for, in milliseconds. */
 const LOOK_MS = 5_000
 
 export async function openTables(context: ViewContext): Promise<View> {
@@ -28,7 +28,7 @@ class TableList {
   readonly element: HTMLElement
   readonly #context: ViewContext
   #tables: readonly TableName[]
-  /** Lines that were shown; none is asked for its numbers twice. */
+  /** Lines that were shown. The numbers of each are requested once. */
   readonly #lines = new Map<TableName, TableLine>()
   readonly #body = el('tbody')
   readonly #more = el('p', { class: 'actions' })
@@ -77,7 +77,7 @@ class TableList {
     return el('div', { class: 'nothing' }, el('p', {}, TEXT.noTables), zone)
   }
 
-  /** Shows tables as they are now. A server that does not answer shows at the next request. */
+  /** Shows the current tables. A server that does not answer is noticed at the next request. */
   look(): void {
     if (document.hidden || this.#isLooking) return
     this.#isLooking = true
@@ -105,7 +105,7 @@ class TableList {
     const { activeElement } = document
     this.#drawLines()
     if (activeElement instanceof HTMLElement && this.#body.contains(activeElement)) {
-      activeElement.focus() // Its line was put in anew.
+      activeElement.focus() // Its line was inserted anew.
     }
   }
 
@@ -159,7 +159,7 @@ class TableLine {
     if (mayWrite(context)) this.element.append(this.#actions())
   }
 
-  /** Asks for the numbers, unless that was done. After a failure it is done again. */
+  /** Requests the numbers, unless that was done. After a failure it is repeated. */
   read(): Promise<void> {
     this.#reading ??= this.#read().catch((failure: unknown) => {
       this.#reading = undefined
@@ -168,7 +168,7 @@ class TableLine {
     return this.#reading
   }
 
-  /** Asks for the numbers that are shown once more. */
+  /** Requests the shown numbers again. */
   async readAgain(): Promise<void> {
     if (this.element.isConnected) await this.#read()
   }
@@ -196,7 +196,7 @@ class TableLine {
     return el('td', { class: 'number' }, remove)
   }
 
-  /** A table is gone for good, so its deletion is confirmed. */
+  /** A deleted table is gone for good, so a person must confirm it. */
   #ask(): void {
     const { name, id } = this.#table
     confirmDeletion(TEXT.deleteNamed(name), TEXT.deleteQuestion(name), () => {

@@ -1,4 +1,4 @@
-// The verification of the store, which says how far it has come, and what it finds.
+// The verification of the store, with its progress and its findings.
 import { messageOf } from '../../../../src/base/shown-text.js'
 import { readWebStream } from '../../../../src/base/web-stream.js'
 import type { VerifyFinding, VerifyReport } from '../../../../src/index.js'
@@ -10,7 +10,7 @@ import type { ViewContext } from './shell.js'
 
 type VerifyCounts = VerifyReport['checked']
 
-/** Findings that are shown. */
+/** Most findings that are shown. */
 const FINDINGS_MAX = 100
 
 type VerifyLine = Readonly<{
@@ -25,7 +25,7 @@ type VerifyEvents = Readonly<{
   onChecked: (checked: VerifyCounts) => void
 }>
 
-/** @param bytesHeld - How many bytes the full check has to read, if that is known. */
+/** @param bytesHeld - Bytes that the full check has to read, if known. */
 export function verifyPart(context: ViewContext, bytesHeld: () => number | undefined): HTMLElement {
   const output = el('div', { class: 'verifyOutput' })
   const quick = button(TEXT.verifyQuick, () => run(false))
@@ -66,7 +66,7 @@ export function verifyPart(context: ViewContext, bytesHeld: () => number | undef
   )
 }
 
-/** How far a verification has come. */
+/** The progress of a verification. */
 class VerifyState {
   readonly element: HTMLElement
   readonly #bar = el('progress', { max: 1, 'aria-label': TEXT.verify })
@@ -118,7 +118,7 @@ function findingLine({ severity, message, kind: _, ...place }: VerifyFinding): H
   )
 }
 
-/** @returns what to tell at the end */
+/** @returns the final message */
 async function readVerification(
   api: Api,
   isFull: boolean,

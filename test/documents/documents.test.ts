@@ -2,7 +2,9 @@
 // in the README above it, and lines fit into a terminal.
 import { existsSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { startServer } from '../../adapters/node.js'
+import { openMemory } from '../../src/index.js'
 import { projectFiles, ROOT, readText } from '../support/project.js'
 
 const files = projectFiles()
@@ -103,6 +105,21 @@ test('every option of a store is in a table of LIMITS.md', () => {
 
   expect(declared.length).toBeGreaterThan(50)
   expect(declared.filter((name) => !listed.has(name))).toEqual([])
+})
+
+test('every metric is named in HOSTING.md', async () => {
+  const store = await openMemory()
+  const key = 'the-key-of-the-operator'
+  const server = await startServer(store, { storedKeys: true, adminKeys: [key], port: 0 })
+  onTestFinished(() => server.close(0).then(() => store.close()))
+  const answer = await fetch(`${server.url}/metrics`, {
+    headers: { authorization: `Bearer ${key}` },
+  })
+  const names = [...(await answer.text()).matchAll(/^# TYPE rowstash_(\w+) /gm)].map(([, n]) => n)
+  const [, section = ''] = readText('src/guides/HOSTING.md').split('\n## Metrics\n')
+
+  expect(names.length).toBeGreaterThan(30)
+  expect(names.filter((name) => !section.includes(`\`${name}\``))).toEqual([])
 })
 
 describe('citations', () => {

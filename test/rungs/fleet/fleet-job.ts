@@ -1,4 +1,5 @@
 // The place of a fleet's data, and how its servers open it.
+import { openDirectoryPorts } from '../../../adapters/directory/directory.js'
 import { openFsObjects } from '../../../adapters/fs/fs-objects.js'
 import { openPostgresKv } from '../../../adapters/postgres/postgres-kv.js'
 import { openS3Objects } from '../../../adapters/s3/s3-objects.js'
@@ -24,6 +25,9 @@ export type FleetPlace = Readonly<{
   statementTimeoutMs?: number
 }>
 
+/** A store of one server. */
+export type DirectoryPlace = Readonly<{ directory: string }>
+
 /** What goes wrong with a server: see trouble.ts. */
 export type TroubleJob = Readonly<{
   seed: number
@@ -38,7 +42,8 @@ export type TroubleJob = Readonly<{
 }>
 
 /** The arguments of a server. */
-export type FleetJob = FleetPlace & Readonly<{ options: StoreOptions; trouble?: TroubleJob }>
+export type FleetJob = (FleetPlace | DirectoryPlace) &
+  Readonly<{ options: StoreOptions; trouble?: TroubleJob }>
 
 /** The output of a server: one JSON text per line. */
 export type ServerLine =
@@ -59,7 +64,8 @@ export const FILES_URL = 'http://files.test'
 
 export type FleetPorts = Readonly<{ kv: KvStore; objects: ObjectStore; close(): Promise<void> }>
 
-export async function openFleetPorts(place: FleetPlace): Promise<FleetPorts> {
+export async function openFleetPorts(place: FleetPlace | DirectoryPlace): Promise<FleetPorts> {
+  if ('directory' in place) return openDirectoryPorts(place.directory)
   const kv = await openPostgresKv({
     urls: [place.postgres],
     schema: place.schema,

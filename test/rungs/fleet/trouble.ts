@@ -80,14 +80,15 @@ export class Trouble {
       now: () => Date.now() + this.#cell(WORLD_CELL) + this.#cell(OWN_CELL + this.#job.place),
       monotonicMs: () => performance.now(),
     }
-    const now = async () => ((await kv.now?.()) ?? 0) + this.#cell(WORLD_CELL)
+    const ask = kv.now?.bind(kv)
+    const now = ask && (async () => (await ask()) + this.#cell(WORLD_CELL))
     const steps: Steps = {
       pass: (at) => void this.#step(at, false),
       wait: (at) => this.#step(at, true),
     }
     return {
       clock,
-      kv: steppedKv(overlaid(kv, { now }), steps),
+      kv: steppedKv(now ? overlaid(kv, { now }) : kv, steps),
       objects: steppedObjects(objects, steps),
     }
   }

@@ -54,7 +54,7 @@ const CLIENT_EXPECTED: ReadonlySet<number> = new Set([0, 412, 429, 503])
 function outcomeOf(failure: unknown, what: string): 'unchanged' | 'unknown' {
   if (failure instanceof GivenUp) return 'unchanged'
   if (failure instanceof NotKnown) {
-    outcomeOf(failure.cause, what)
+    if (failure.cause !== undefined) outcomeOf(failure.cause, what)
     return 'unknown'
   }
   if (isStoreError(failure)) {
@@ -207,6 +207,10 @@ async function workOnStore(): Promise<void> {
 /** Reads everything, and the feeds from their beginnings. */
 async function endWith(store: Store, tables: RoundTables): Promise<void> {
   const team = store.team(TEAM)
+  for (const { id } of (await team.jobs()).filter(({ status }) => status === 'running')) {
+    const { status } = await team.job(id).wait()
+    if (status === 'running') tellWrong('a job', new Error(`${id} does not end`))
+  }
   await runOne('end', (seen) =>
     readEverything({ team, tables, keyed: job.swarm.keyed }, seen, random),
   )

@@ -274,7 +274,7 @@ async function runJob({ team, tables }: Place, name: string, request: Request): 
     throw new NotKnown('', { cause }) // The job goes on.
   })
   if (status.status === 'succeeded') return status.result.version
-  if (status.status === 'running') throw new Error('A job does not end')
+  if (status.status === 'running') throw new NotKnown() // It has to end when no fault goes on.
   if (status.error.code === 'PRECONDITION_FAILED') throw new GivenUp()
   throw new Error(`A job failed: ${status.error.code} ${status.error.message}`)
 }

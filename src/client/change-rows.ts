@@ -72,16 +72,16 @@ export async function convertColumn(
   given: Parameters<ClientManyRows[Conversion]>[0],
   options: Abortable = {},
 ): ReturnType<ClientManyRows['checkConversion']> {
-  checkCall(call, given ?? null, ['column', 'type', 'ifMatch'])
+  checkCall(call, given ?? null, ['column', 'type', 'booleans', 'ifMatch'])
   checkCall(call, options, ['signal'])
-  const { column, type = null, ifMatch } = given
+  const { column, type = null, booleans, ifMatch } = given
   checkIdArgument('column', column)
   const isCheck = call === 'checkConversion'
   const request = {
     method: 'POST',
     path: `${tablePath(tableId)}/convert${isCheck ? '?validate=only' : ''}`,
     headers: { 'content-type': 'application/json', ...conditionHeaders(ifMatch) },
-    body: whereText({ column, type }, call),
+    body: whereText({ column, type, ...(booleans && { booleans }) }, call),
     isRepeatable: isCheck || ifMatch === undefined,
     signal: options.signal,
   }

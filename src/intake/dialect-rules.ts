@@ -93,6 +93,11 @@ function isTexts(value: unknown, min: number, max: number): value is readonly st
   return value.every((text) => typeof text === 'string')
 }
 
+/** Whether these are the words for true and false. */
+export function areBooleanWords(value: unknown): boolean {
+  return isTexts(value, 2, 2) && value[0] !== value[1] && !value.includes('')
+}
+
 function isColumns(value: unknown): boolean {
   if (!isRecord(value)) return false
   return Object.values(value).every((said) => {
@@ -153,7 +158,7 @@ function makeChecks(): Readonly<Record<keyof Dialect, Check>> {
     dates: oneOf(...DATE_FORMS),
     booleans: {
       form: 'the words for true and false',
-      isGood: (value) => isTexts(value, 2, 2) && value[0] !== value[1] && !value.includes(''),
+      isGood: areBooleanWords,
     },
     nulls: {
       form: `up to ${NULLS_MAX} texts of 1 to ${NULL_CHARS_MAX} characters`,

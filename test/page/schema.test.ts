@@ -264,6 +264,49 @@ describe.skipIf(!HAS_BROWSER)('the columns of a table', () => {
     expect([schema.columns[1]?.type, version]).toEqual([{ kind: 'markdown' }, 2])
   })
 
+  test('become booleans of two words, as a person says which is true', async () => {
+    const { page, table } = await shown('Words')
+    await table.alter({ add: [{ id: 'paid', type: { kind: 'string' } }] })
+    const { rows } = await table.page()
+    const words = ['Nein', 'ja', 'JA', null, ' nein']
+    for (const [at, paid] of words.entries())
+      await table.updateRow(rows[at]?.$rowID ?? '', { paid })
+    await page.reload()
+    const dialog = page.getByRole('dialog')
+    const ask = async () => {
+      await pane(page).getByRole('button', { name: 'string', exact: true }).last().press('Enter')
+      await dialog.getByLabel('Type').selectOption('boolean')
+    }
+    const paid = async () => (await table.page()).rows.slice(0, 5).map((row) => row['paid'])
+    await ask()
+    await dialog.getByText('All values of 40 rows fit.').waitFor()
+    const chosen = dialog.getByLabel('Words')
+    expect(await chosen.locator('option').allInnerTexts()).toEqual([
+      '“ja” is true, “nein” is false',
+      '“nein” is true, “ja” is false',
+    ])
+    expect(await faults(page)).toEqual([])
+    await picture(page, 'words')
+    // By keyboard alone: what was offered is true, unless a person says otherwise.
+    await chosen.focus()
+    await page.keyboard.press('ArrowDown')
+    await dialog.getByText('All values of 40 rows fit.').waitFor()
+    await dialog.getByLabel('Type').selectOption('number')
+    expect(await chosen.isVisible()).toBe(false)
+    await dialog.getByText('4 values do not fit.').waitFor()
+    await dialog.getByLabel('Type').selectOption('boolean')
+    await dialog.getByText('All values of 40 rows fit.').waitFor()
+    await dialog.getByRole('button', { name: 'Change the type' }).click()
+    await page.getByText('The type was changed.').waitFor()
+    expect(await paid()).toEqual([false, true, true, undefined, false])
+    await table.updateRow(rows[3]?.$rowID ?? '', { name: 'maybe' })
+    await page.reload()
+    await pane(page).getByRole('button', { name: 'string', exact: true }).first().click()
+    await dialog.getByLabel('Type').selectOption('boolean')
+    await dialog.getByText('40 values do not fit.').waitFor() // They are more than two words.
+    expect(await chosen.isVisible()).toBe(false)
+  })
+
   test('get another type by keyboard alone, unless others write what does not fit', async () => {
     const { page, table } = await shown('Raced')
     await pane(page).getByRole('button', { name: 'number', exact: true }).focus()

@@ -101,6 +101,8 @@ const KEYWORDS: Readonly<Record<string, Check>> = {
     Array.isArray(value)
       ? value.flatMap((item, at) => problemsOf(item, record(argument), resolve, `${path}[${at}]`))
       : [],
+  minItems: (value, argument, { path }) =>
+    Array.isArray(value) && value.length < Number(argument) ? [`${path} has too few items`] : [],
   maxItems: (value, argument, { path }) =>
     Array.isArray(value) && value.length > Number(argument) ? [`${path} has too many items`] : [],
   minLength: (value, argument, { path }) =>

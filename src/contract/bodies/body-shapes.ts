@@ -117,14 +117,16 @@ export function* parseAlterBody({ bytes }: ReceivedBody): Steps<AlterBody> {
   }
 }
 
-/** POST /tables/{tableID}/convert: `{ column, type }`. */
+/** POST /tables/{tableID}/convert: `{ column, type, booleans? }`. */
 export function* parseConvertBody({ bytes }: ReceivedBody): Steps<ConvertBody> {
   const hint = 'send { column, type }'
   if (firstByte(bytes) !== OPEN_BRACE) throw invalidRequest('body', `it is not an object; ${hint}`)
-  const members = yield* readMembers(yield* wholeText(bytes), ['column', 'type'])
+  const members = yield* readMembers(yield* wholeText(bytes), ['column', 'type', 'booleans'])
+  const booleans = members.get('booleans')
   return {
     column: parseTextPart('column', required(members, 'column', hint)),
     type: parsePart(required(members, 'type', hint)) as ConvertBody['type'], // The engine checks the type.
+    ...(booleans && { booleans: parsePart(booleans) as ConvertBody['booleans'] }), // Likewise.
   }
 }
 

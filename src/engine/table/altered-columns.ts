@@ -5,6 +5,7 @@ import { invalidArgument, isStoreError, StoreError } from '../../base/store-erro
 import { ITEM_WORK, type Steps } from '../../base/time-slices.js'
 import { lackedColumn } from '../../base/unknown-column.js'
 import { convertToken, readSpans, renderKey } from '../../format/row-text.js'
+import { parseBooleanCell } from '../../intake/cells.js'
 import type { Column, TableSchema } from '../../schema/column-kind.js'
 import { describeRule } from '../../schema/summarize.js'
 import { parseTableSchema } from '../../schema/table-schema.js'
@@ -73,9 +74,13 @@ export function checkNewNames(given: unknown): ReadonlyMap<string, string> {
   throw invalidArgument(`rename must have display names by column ID, not ${shown(given)}`)
 }
 
+type Words = readonly [isTrue: string, isFalse: string] | undefined
+
 /** A column and its new type, for the cells too. */
 export type Conversion = Readonly<{
   convert: Column
+  /** The words for true and false. */
+  booleans: Words
   ifMatch: number | bigint | undefined
   signal: AbortSignal | undefined
 }>
@@ -149,7 +154,7 @@ type ConversionPlan = Readonly<{
 /** Repeats a conversion while others change the table. */
 async function tryConversion<Result>(
   place: TablePlace,
-  { convert, ifMatch, signal }: Conversion,
+  { convert, booleans, ifMatch, signal }: Conversion,
   problemsMax: number,
   use: (plan: ConversionPlan) => Promise<Result>,
 ): Promise<Result> {
@@ -165,7 +170,7 @@ async function tryConversion<Result>(
     }
     const changed = { ...column, type: convert.type }
     const columns = before.schema.columns.map((each) => (each === column ? changed : each))
-    const converter = new CellConverter(place.team, changed, problemsMax)
+    const converter = new CellConverter(place.team, changed, booleans, problemsMax)
     const overwrite = {
       rows: rowCount === 0 ? [] : { ndjson: converter.convert(rows.pieces) },
       readSchema: () => ({ columns }),
@@ -187,12 +192,14 @@ class CellConverter {
   readonly #team: TeamContext
   readonly #column: Column
   readonly #problemsMax: number
+  readonly #booleans: Words
   readonly #problems: StoreError[] = []
   #problemCount = 0
   #row = 0
   #isAtEnd = false
 
-  constructor(team: TeamContext, column: Column, problemsMax: number) {
+  constructor(team: TeamContext, column: Column, booleans: Words, problemsMax: number) {
+    this.#booleans = booleans
     this.#team = team
     this.#column = column
     this.#problemsMax = problemsMax
@@ -257,6 +264,8 @@ class CellConverter {
     const rules = { formatChecks: this.#team.options.formatChecks, inferred: false }
     const isText = type.kind === 'string' || type.kind === 'markdown'
     if (token === '""' && !isText) return null
+    const word = this.#booleans && parseBooleanCell(String(JSON.parse(token)), this.#booleans)
+    if (word !== undefined) return word
     const shown = convertToken(token, type)
     if (yield* cellFits(rules, this.#column, shown, false)) return shown
     const fits = token.startsWith('"') && (yield* cellFits(rules, this.#column, token, true))

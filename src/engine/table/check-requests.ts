@@ -3,6 +3,7 @@
 import { KEY_COLUMNS_MAX } from '../../base/limits.js'
 import { isRecord, shown } from '../../base/options.js'
 import { invalidArgument } from '../../base/store-error.js'
+import { areBooleanWords } from '../../intake/dialect-rules.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import { parseTableSchema } from '../../schema/table-schema.js'
 import {
@@ -328,14 +329,24 @@ function parseConversion(
   { convert, ifMatch, signal, author: _, note: __, ...others }: AlterRequest,
   columnsMax: number,
 ): Conversion {
-  checkArguments('convert', convert, ['column', 'type'])
+  checkArguments('convert', convert, ['column', 'type', 'booleans'])
   if (Object.values(others).some((other) => other !== undefined)) {
     throw invalidArgument('alter takes convert by itself: change the rest in another call')
   }
-  const { column = '', type = 'string' } = convert ?? {}
+  const { column = '', type = 'string', booleans } = convert ?? {}
   const [wanted] = parseTableSchema({ columns: [{ id: column, type }] }, columnsMax).columns
   if (wanted === undefined) throw invalidArgument('convert has no column')
-  return { convert: wanted, ifMatch: checkIfMatchArgument(ifMatch), signal: checkSignal(signal) }
+  if (booleans !== undefined && !(wanted.type.kind === 'boolean' && areBooleanWords(booleans))) {
+    throw invalidArgument(
+      'booleans of convert must be the words for true and false, of a conversion to boolean',
+    )
+  }
+  return {
+    convert: wanted,
+    booleans,
+    ifMatch: checkIfMatchArgument(ifMatch),
+    signal: checkSignal(signal),
+  }
 }
 
 export type CheckedImport = Readonly<{

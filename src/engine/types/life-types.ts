@@ -77,10 +77,19 @@ export type AlterRequest = Authored &
      * Gives a column another type, and its cells the form of that type, in one commit, like an overwrite with rows
      * that keep their IDs: a text is parsed like a CSV field; numbers, booleans and arrays become their JSON text. If
      * a cell does not fit, or would be lost as an empty text, nothing is changed: COLUMN_HAS_INVALID_VALUE, with the
-     * first 100 such cells as `problems` and the number of all as `problemCount`. Not with other members. Default:
-     * none.
+     * first 100 such cells as `problems` and the number of all as `problemCount`. Not with other
+     * members. Default: none.
      */
-    convert?: Readonly<{ column: string; type: SchemaInput['columns'][number]['type'] }> | undefined
+    convert?:
+      | Readonly<{
+          /** The ID of the column. */
+          column: string
+          /** The type that it gets. */
+          type: SchemaInput['columns'][number]['type']
+          /** The words for true and false, in any case; `true` and `false` fit, too. Default: none. */
+          booleans?: readonly [isTrue: string, isFalse: string] | undefined
+        }>
+      | undefined
     /** Whether the message about dropped columns counts their cells. Default: true. */
     countsCells?: boolean | undefined
     /**

@@ -40,6 +40,25 @@ async function refused(
 
 export const convertCases: readonly ContractCase[] = [
   {
+    name: 'POST of a conversion with words for true and false → 200 {}; other words → 422, wrong ones → 400',
+    run: async (api) => {
+      const table = await api.createTyped({ s: 'string' }, [{ s: 'ja' }, { s: 'Nein' }])
+      const body = { column: 's', type: 'boolean', booleans: ['ja', 'nein'] }
+      const others = { body: { ...body, booleans: ['yes', 'no'] } }
+      await refused(api, table, others, invalidValue('s'))
+      for (const booleans of [['ja'], 'ja', ['ja', 'ja'], null])
+        await refused(api, table, { body: { ...body, booleans } }, VALIDATION)
+      await refused(api, table, { body: { ...body, type: 'string' } }, VALIDATION)
+      await api.ok('POST', pathOf(table, '?validate=only'), { body })
+      assert.equal((await api.ok('POST', pathOf(table), { body })).text, '{}')
+      const { data } = (await api.ok('GET', table.rows)).json as { data: { s: unknown }[] }
+      assert.deepEqual(
+        data.map(({ s }) => s),
+        [true, false],
+      )
+    },
+  },
+  {
     name: 'POST of a conversion → 200 {}, one version, with the tokens and the row IDs',
     run: async (api) => {
       const cells = [{ s: '34.50', n: 1 }, { s: '12345678901234567890.10' }, { n: 2 }]

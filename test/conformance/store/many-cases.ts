@@ -378,6 +378,30 @@ export const manyCases: readonly StoreCase[] = [
     },
   },
   {
+    name: 'words become booleans of a column that is converted, and others are told',
+    async run(fixture) {
+      const words = ['yes', ' No', 'YES', 'true', null, 'no'].map((s, n) => ({ s, n: n % 2 }))
+      const { table, rowIds } = await fixture.create(words, { s: 'string', n: 'number' })
+      const to = (booleans: readonly [string, string]) =>
+        ({ column: 's', type: 'boolean', booleans }) as const
+      const toOthers = () => table.alter({ convert: to(['ja', 'nein']) })
+      await failsWithoutEffect(table, toOthers, 'COLUMN_HAS_INVALID_VALUE', { row: 0, column: 's' })
+      const { problemCount } = await table.preflight({ convert: to(['yes', 'no']) })
+      assert.equal(problemCount, 0)
+      await table.alter({ convert: to(['yes', 'no']) })
+      assert.deepEqual(await columnOf(table, 's'), [true, false, true, true, undefined, false])
+      await table.alter({ convert: { ...to(['1', '0']), column: 'n' } })
+      assert.deepEqual(await columnOf(table, 'n'), [false, true, false, true, false, true])
+      assert.equal((await table.page()).rows[0]?.$rowID, rowIds.get(0))
+      for (const booleans of [['a'], ['a', 'a'], ['', 'a'], 'ab', [1, 0]] as unknown[]) {
+        const wrong = () => table.alter({ convert: to(booleans as never) })
+        await failsWithoutEffect(table, wrong, 'REQUEST_VALIDATION_ERROR')
+      }
+      const wrong = () => table.alter({ convert: { ...to(['a', 'b']), type: 'string' } })
+      await failsWithoutEffect(table, wrong, 'REQUEST_VALIDATION_ERROR')
+    },
+  },
+  {
     name: 'a column whose cells do not all fit another type stays as it is, and each of them is told',
     options: { inlineRowsMax: 3, segmentRowsMax: 4 },
     async run(fixture) {

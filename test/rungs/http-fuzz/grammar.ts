@@ -250,9 +250,11 @@ function changeRows(random: Seeded, known: Known): Parts {
 
 function convertColumn(random: Seeded, known: Known): Parts {
   const of = table(random, known)
-  const type = random.pick(['string', 'number', 'date', 'none', { kind: 'array' }, null])
+  const type = random.pick(['string', 'number', 'date', 'boolean', 'none', { kind: 'array' }, null])
   const column = random.pick(['n', 'n', 'x', '', 1])
-  const { headers = [], body = '' } = json(random, JSON.stringify({ column, type }))
+  const words = [['1', '0'], ['1', '0'], ['a'], 'a', null]
+  const more = random.once(2) ? { booleans: random.pick(words) } : {}
+  const { headers = [], body = '' } = json(random, JSON.stringify({ column, type, ...more }))
   const target = `/tables/${of.id}/convert${random.once(2) ? '?validate=only' : ''}`
   return { target, headers: [...headers, ...changeHeaders(random, of)], body }
 }

@@ -61,7 +61,8 @@ export type RowsPage = Readonly<{
 /** Rows with equal values. */
 export type Group = Readonly<{ values: Readonly<Record<string, unknown>>; count: number }>
 
-type Conversion = Readonly<{ column: string; type: ColumnType }>
+/** `booleans`: the words for true and false. */
+type Conversion = Readonly<{ column: string; type: ColumnType; booleans?: readonly string[] }>
 
 /** `row`: from 0 in the table. `value`: its JSON. */
 export type ConversionCheck = Readonly<{

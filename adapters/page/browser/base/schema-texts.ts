@@ -25,6 +25,8 @@ export const misfits = (count: number) =>
   `${some(count, 'value does', 'values do')} not fit. Correct them first, or choose another type.`
 export const misfit = (row: string, value: string, rule: string) =>
   `Row ${row}: ${value} is not ${rule}.`
+export const words = 'Words'
+export const wordsAre = (yes: string, no: string) => `“${yes}” is true, “${no}” is false`
 export const convertNow = 'Change the type'
 export const converting = 'Changing …'
 export const converted = 'The type was changed.'

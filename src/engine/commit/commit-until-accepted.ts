@@ -1,5 +1,5 @@
-// Retries commits that others refuse, so that the losers of a race never see it. The second attempt follows at once,
-// later ones after pauses: two refusals mean continuing contention.
+// Retries commits that others refuse, so that the losers of a race never see a refusal. The second attempt follows at
+// once, later ones after pauses: two refusals mean continuing contention.
 import { openBackoff } from '../../base/backoff.js'
 import { pause } from '../../base/pause.js'
 import type { Random } from '../../base/random.js'
@@ -11,16 +11,19 @@ export const REFUSED: unique symbol = Symbol('refused')
 /** Maximum number of attempts. Operations of one process take turns, so only other processes cause refusals. */
 const COMMIT_TRIES_MAX = 100
 
-/** The pause before the third attempt is at most `firstMs`. The bound doubles with each attempt, up to `maxMs`. */
+/**
+ * The pause before the third attempt is at most `firstMs`. This maximum doubles with each further attempt, up to
+ * `maxMs`.
+ */
 const PAUSES = { firstMs: 2, maxMs: 64 }
 
 /**
  * Decides and commits until a commit is accepted, or none is needed.
  * @param busy - The problem to report when every attempt was refused, as a sentence without a full stop.
- * @param random - Randomises the pauses between attempts; null: no pauses, because each attempt takes long.
+ * @param random - Randomises the pauses between attempts; null: no pauses, because each attempt takes a long time.
  * @param decideAndCommit - Reads again all that it decides on. Resolves to the result, or to `REFUSED`.
- * @throws {StoreError} STORAGE_UNAVAILABLE with outcome `unchanged` after `COMMIT_TRIES_MAX` refusals; what an
- *   attempt throws
+ * @throws {StoreError} STORAGE_UNAVAILABLE with outcome `unchanged` after `COMMIT_TRIES_MAX` refusals; what an attempt
+ *   throws
  */
 export function commitUntilAccepted<T>(
   busy: string,

@@ -56,7 +56,7 @@ export async function deleteRanges(
   partition: KvPartition,
   ranges: readonly KeyRange[],
 ): Promise<void> {
-  const left = [...ranges].sort((a, b) => compareBytes(b.start, a.start)) // The next one is last.
+  const left = [...ranges].sort((a, b) => compareBytes(b.start, a.start)) // The next range is the last element.
   const limit = left[0]?.limit
   let start = left.at(-1)?.start
   while (start !== undefined && limit !== undefined) {
@@ -71,7 +71,9 @@ export async function deleteRanges(
   }
 }
 
-/** Whether a key is in the last of the ranges, after those before the key are dropped. */
+/**
+ * Drops the ranges that end before a key, which are last. @returns whether the key is in the range that is then last
+ */
 function isInNext(ranges: KeyRange[], key: Bytes): boolean {
   for (;;) {
     const range = ranges.at(-1)

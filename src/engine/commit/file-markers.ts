@@ -3,7 +3,7 @@
 // Invariants:
 // - A commit puts the marker of each file, with a new nonce, if its row text is new to the partition: no record or
 //   segment held it before. Garbage collection reads the markers, then searches for names, then deletes in a commit
-//   that checks the markers. So it either sees the name or is refused.
+//   that checks the markers. So garbage collection either sees the name or its commit is refused.
 // - A commit that only moves text needs no marker. A link checks the stash, which still names the same segments; a
 //   compaction swaps the segment in the commit that makes the records superfluous. The text is at every moment in at
 //   least one place that garbage collection searches. A finalize that rewrites (quotes and escapes of a text become

@@ -1,11 +1,10 @@
 // Idempotency: the first result of an operation is stored under a key of the caller; a repeat gets this result.
 //
 // Invariants:
-// - The commit of an effect writes the record of its result; no other commit does. So neither exists without the
-//   other.
-// - An operation reads the record in every view that it acts on. So it fails for a missing stash only if no first
-//   operation used that stash.
-// - A key belongs to one request: another request of the team with this key is refused.
+// - The commit of an effect writes the record of its result; no other commit does. So neither exists without the other.
+// - An operation reads the record in every view that it acts on. So a repeat returns the stored result even if the
+//   first operation used up its stash: the missing stash is no failure.
+// - A key belongs to one request: a different request of the team with this key is refused.
 import { type Bytes, sameBytes, toBase64Url } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
 import { idempotencyRecordKey, type TableKey } from '../../format/keys.js'
@@ -30,8 +29,9 @@ export type IdempotencyState = Readonly<{
 type Limits = Pick<ResolvedOptions, 'clock' | 'idempotencyTtlMs'>
 
 /**
- * @param table - The table that the operation adds to; null: it creates one. A result of another table is no repeat,
- *   even with the same digest: its row IDs would be those of another table.
+ * @param table - Reads the stored result of a key.
+ * @param table - The table that the operation adds to; null: the operation creates a table. A result of another table
+ *   is no repeat, even with the same digest: its row IDs would be those of another table.
  * @param given - undefined: the operation has no key, and the result is null.
  * @throws {StoreError} IDEMPOTENCY_KEY_REUSED
  */
@@ -81,7 +81,7 @@ function keyReused(text: string): StoreError {
   return new StoreError('IDEMPOTENCY_KEY_REUSED', message)
 }
 
-/** The part of a first operation's commit that stores its result. */
+/** The part of the first operation's commit that stores its result. */
 export function saveResult(
   store: Parameters<typeof hintOfResult>[0],
   repeat: IdempotencyState | null,
@@ -95,12 +95,15 @@ export function saveResult(
   return { checks: [{ key, equals: bytes }], puts: [[key, record], ...hints] }
 }
 
-/** Counts that a result has besides row IDs, each stored as the extent of a run without rows (FORMAT.md, section 4). */
+/**
+ * Stores counts beside the row IDs of a result: each count becomes the extent of a run without rows (FORMAT.md, section
+ * 4).
+ */
 export function runsOfCounts(counts: readonly number[]): IdempotencyRecord['runs'] {
   return counts.map((extent) => ({ nonce: new Uint8Array(8), extent, firstSlot: 0, count: 0 }))
 }
 
-/** The counts of `runsOfCounts`. */
+/** The counts that `runsOfCounts` stored in these runs. */
 export function countsOfRuns(runs: IdempotencyRecord['runs']): readonly number[] {
   return runs.filter(({ count }) => count === 0).map(({ extent }) => extent)
 }

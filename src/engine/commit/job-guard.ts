@@ -3,8 +3,7 @@
 //
 // Invariants:
 // - The bytes of a lease are never reused, so a commit that checks them is refused if anybody has taken the job over.
-// - A job ends in the commit of its effect, and has no effect before. So a job that is repeated has had no effect
-//   yet.
+// - A job ends in the commit of its effect, and has no effect before. So a job that is run again has had no effect yet.
 import type { StoreClock } from '../../base/clock.js'
 import {
   decodeLease,

@@ -7,7 +7,7 @@ import type { Change } from './table-writer.js'
 /** Maximum number of changes in one commit. */
 const CHANGES_MAX = 256
 
-/** Maximum number of bytes of records of joined changes. A larger change has a commit of its own. */
+/** Maximum size of the records of joined changes, in bytes. A larger change gets a commit of its own. */
 const BYTES_MAX = 1024 * 1024
 
 type Settle = Readonly<{ resolve(isAccepted: boolean): void; reject(failure: unknown): void }>
@@ -40,7 +40,7 @@ export class JoinedCommit {
       settle = { resolve, reject }
     })
     this.#settle = settle
-    this.outcome.catch(() => undefined) // Each change awaits it, perhaps later.
+    this.outcome.catch(() => undefined) // Each change awaits the outcome, perhaps later.
   }
 
   get isDurable(): boolean {
@@ -60,7 +60,7 @@ export class JoinedCommit {
   /**
    * Adds a change.
    * @param head - The head that the change makes; null: it deletes the table.
-   * @returns false: it must go into another commit. The first change always fits.
+   * @returns false: the change must go into another commit. The first change always fits.
    */
   add(change: Change, head: Bytes | null): boolean {
     const { checks = [], puts, deletes = [] } = change
@@ -120,5 +120,5 @@ export class JoinedCommit {
 }
 
 function ignore(): void {
-  // Replaced by the functions of the promise.
+  // The functions of the promise replace this one.
 }

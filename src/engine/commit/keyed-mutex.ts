@@ -1,4 +1,4 @@
-/** Runs steps of one name in turn, where simultaneous ones would refuse each other. */
+/** Runs the steps of one name one after the other, because commits of simultaneous steps would refuse each other. */
 export class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>()
 

@@ -3,7 +3,7 @@
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import type { KvCheck, KvPartition } from '../../kv/kv.js'
 
-/** The holder of a lease, and how often the lease was taken. */
+/** The holder of a lease, and the number of times that the lease was taken. */
 export type Holder = Readonly<{ owner: Bytes; epoch: number }>
 
 /** Another process has the lease, or the work has ended: this process must do no more of it. */
@@ -15,7 +15,7 @@ export class LeaseLost extends Error {
   }
 }
 
-/** Whether two leases are of one holder. */
+/** Whether two leases have the same holder. */
 export function isHeld(left: Holder, right: Holder): boolean {
   return left.epoch === right.epoch && sameBytes(left.owner, right.owner)
 }

@@ -1,15 +1,15 @@
-// The commit queue of one table on a store that several processes share. Each query and each commit is a round trip
-// there. So a change reads before its turn, and changes that arrive during a commit join the next one.
+// The commit queue of one table on a store that several processes share. On such a store each query and each commit is
+// a round trip. So a change reads before its turn, and changes that arrive during a commit join the next one.
 //
 // Invariants:
 // - A plan sees the head and the records after all changes planned here before it. Nobody else sees them.
 // - A look before a turn counts only if its head is in the chain that leads to the head of the turn. Then nobody else
 //   has changed the table since, and the later writes of this queue are laid over the look.
-// - A commit checks the head that its first change was planned on, and all other records that its changes check. So
-//   if others have changed the table, the commit is refused, and so is everything planned on top of it.
+// - A commit checks the head that its first change was planned on, and all other records that its changes check. So if
+//   others have changed the table, the commit is refused, and so is everything planned on top of it.
 // - After a refusal nothing is planned until every commit in flight has settled, and earlier looks no longer count.
-// - A plan that throws or changes nothing has no commit to be refused. It is decided when all commits of the chain
-//   are durable.
+// - A plan that throws or changes nothing has no commit to be refused. It is decided when all commits of the chain are
+//   durable.
 
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { invariant } from '../../base/invariant.js'
@@ -30,8 +30,8 @@ import {
 import { type Change, type HeadSources, nextHead, type Plan, type Planned } from './table-writer.js'
 
 /**
- * Maximum number of durable commits that are kept, and of bytes of their writes: looks that began before them still
- * count.
+ * Maximum number of durable commits in the chain, and of bytes of their writes. Looks that began before these commits
+ * still count.
  */
 const CHAIN_MAX = 64
 const CHAIN_BYTES_MAX = 4 * 1024 * 1024
@@ -59,7 +59,7 @@ export class SharedTableWriter {
   readonly #options: SharedTableWriterOptions
   readonly #headKey: Bytes
   readonly #looks: TableLooks
-  /** The head for the next plan, if it is known. */
+  /** The head for the next plan; undefined: it is not known. */
   #head: Readonly<{ bytes: Bytes; head: TableHead }> | undefined
   /** The commits that lead to `#head`, oldest first: the latest durable ones, those in flight, and the next one. */
   #chain: JoinedCommit[] = []
@@ -69,12 +69,12 @@ export class SharedTableWriter {
   /** The commit that takes changes until it is sent. */
   #next: JoinedCommit | undefined
   #inFlight = 0
-  /** The number of the next commit: how many there have been. */
+  /** The number of the next commit, which is the number of commits so far. */
   #commits = 0
   #refused = false
-  /** Whether the last commit deletes the table: nothing is planned on top of it before it has settled. */
+  /** Whether the last commit deletes the table. Then nothing is planned before that commit has settled. */
   #deletes = false
-  /** How often a commit became durable, or a chain was dropped. Looks that began earlier may be outdated. */
+  /** How many times a commit became durable or a chain was dropped. Looks that began earlier may be outdated. */
   #moves = 0
   #turn: Promise<unknown> = Promise.resolve()
   /** Changes that have their turn or wait for it, and have read all that they need. */
@@ -183,7 +183,7 @@ export class SharedTableWriter {
   }
 
   #lookInTurn(ahead: AheadOfTurn): Promise<TableLook> {
-    this.#sendNext() // It does not wait for this look.
+    this.#sendNext() // The commit does not wait for this look.
     return this.#looks.now([ahead])
   }
 
@@ -232,7 +232,7 @@ export class SharedTableWriter {
     const { next } = change
     if (next === null) {
       const last = this.#commitWith(change, before.bytes, null)
-      this.#send() // It takes no more changes.
+      this.#send() // This commit takes no more changes.
       this.#deletes = true
       return last.outcome
     }
@@ -249,7 +249,7 @@ export class SharedTableWriter {
     const bytes = open?.bytes ?? 0
     let commit = open
     if (commit === undefined || !commit.add(change, head)) {
-      this.#send() // It is full.
+      this.#send() // The commit is full.
       commit = new JoinedCommit(this.#commits++, this.#headKey, before)
       commit.add(change, head)
       this.#next = commit
@@ -320,7 +320,7 @@ export class SharedTableWriter {
     }
   }
 
-  /** Drops all that was planned on top of a refused commit or of a deletion. */
+  /** Drops everything that was planned on top of a refused commit or of a deletion. */
   async #forget(): Promise<void> {
     await this.#untilSettled()
     this.#dropChain()
@@ -336,7 +336,10 @@ export class SharedTableWriter {
     this.#overlay.clear()
   }
 
-  /** Drops the oldest durable commits while there are too many. Looks that began before them no longer count. */
+  /**
+   * Drops the oldest durable commits from the chain while they are too many. Looks that began before them no longer
+   * count.
+   */
   #shortenChain(): void {
     for (;;) {
       const [oldest] = this.#chain
@@ -351,7 +354,7 @@ export class SharedTableWriter {
   }
 }
 
-/** Whether a plan failed because it cannot be made at present. */
+/** Whether a plan failed because the table is too busy at present. */
 function isBusy(tried: Readonly<{ planned: unknown } | { failure: unknown }>): boolean {
   if (!('failure' in tried)) return false
   return isStoreError(tried.failure) && tried.failure.code === 'STORAGE_UNAVAILABLE'

@@ -1,12 +1,12 @@
-// Work in many steps, which ends between two steps when its caller no longer wants it.
+// Work in many steps. It ends between two steps when its caller no longer wants it.
 import type { KvPartition, KvView } from '../../kv/kv.js'
 
 /** Called before each step. @throws the reason to end the work */
 export type CheckGoesOn = () => void
 
 /**
- * The same partition, for work that may end between two steps: a commit, a view, and each query of a range. A commit
- * that has begun is awaited, so the work always knows what it has changed.
+ * The same partition, for work that may end between two steps. Steps are commits, views, and queries of ranges. A
+ * commit that has begun is awaited, so the work always knows what it has changed.
  */
 export function stepwise(partition: KvPartition, checkGoesOn: CheckGoesOn): KvPartition {
   return {

@@ -20,7 +20,7 @@ export class TableHeads {
     return this.#heads.bytes
   }
 
-  /** Lookups that found an entry, and those that did not. */
+  /** Number of lookups that found an entry. `misses` is the number of all other lookups. */
   get hits(): number {
     return this.#heads.hits
   }

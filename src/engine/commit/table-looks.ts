@@ -1,5 +1,5 @@
-// Reads what changes of a table need, before their turns. Where each query is a round trip, changes that arrive
-// together share one.
+// Reads what changes of a table need, before their turns. On a store where each query is a round trip, changes that
+// arrive together share one query.
 import { type Awaitable, isSync } from '../../base/awaitable.js'
 import type { Bytes } from '../../base/bytes.js'
 import { byteText } from '../../base/platform.js'
@@ -50,7 +50,7 @@ export class TableLook {
   /**
    * Reads what was read ahead.
    * @param missed - Collects the keys of other records; reading one of these fails.
-   * @param laidOver - The value that hides that of the look, by the text of its key; undefined: none does.
+   * @param laidOver - The value that hides the value of the look, by the text of its key; undefined: no value hides it.
    */
   reader(
     missed: Bytes[] = [],
@@ -81,7 +81,7 @@ export type LookedAt = Readonly<{
 
 /**
  * Reads the head and the records that the changes need, in one view.
- * @param last - The head that was seen last; null: none was.
+ * @param last - The head that was seen last; null: no head was seen.
  * @throws {StoreError} TABLE_NOT_FOUND, and what `read` of a partition throws
  */
 export function lookAt(
@@ -114,7 +114,7 @@ export class TableLooks {
   /** The head that was seen last. */
   #head: TableHead | null = null
 
-  /** @param moves - Counts the moves of the writer: what makes earlier looks outdated. */
+  /** @param moves - Returns the number of moves of the writer so far. A move makes earlier looks outdated. */
   constructor(at: LookedAt, moves: () => number) {
     this.#at = at
     this.#moves = moves
@@ -164,7 +164,7 @@ export class TableLooks {
   }
 }
 
-/** Reads the records that are still missing. */
+/** Reads the records with these keys that were not read yet. */
 async function readMore(
   view: KvView,
   records: Map<string, Bytes | null>,

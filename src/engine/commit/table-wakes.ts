@@ -16,7 +16,10 @@ export type Turn = Readonly<{
   /** Resolves when a change that was committed after the turn began is durable. */
   woken: Promise<void>
   wake: () => void
-  /** Reads in progress in the turn, by name: waiters share them. A look of an earlier turn may have missed a change. */
+  /**
+   * Reads in progress in the turn, by name. Waiters share them only within a turn: an earlier read may have missed a
+   * change.
+   */
   looks: Map<string, Promise<unknown>>
 }>
 
@@ -28,7 +31,7 @@ type Watched = {
   readonly table: TableKey
   watchers: number
   turn: Turn
-  /** As the last look found it; undefined: no look yet. */
+  /** The head that the last look found; undefined: there was no look yet. */
   head: Bytes | null | undefined
 }
 
@@ -40,7 +43,7 @@ export class TableWakes {
   readonly #runLook: RunLook | undefined
   #isLooking = false
 
-  /** @param runLook - undefined: no other process changes the store. */
+  /** @param runLook - Runs looks; undefined: no other process changes the store, so no looks are needed. */
   constructor(runLook?: RunLook) {
     this.#runLook = runLook
   }
@@ -95,7 +98,7 @@ export class TableWakes {
         const head = heads[i] ?? null
         if (isSame(watched.head, head)) continue
         watched.head = head
-        wake(watched) // Also after the first look: the table may have changed since the waiters looked.
+        wake(watched) // The first look wakes them, too: the table may have changed since the waiters looked.
       }
     }
   }

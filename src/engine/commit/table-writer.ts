@@ -1,13 +1,13 @@
-// The commit queue of one table. Changes are planned one after the other, each on the state that the previous ones
-// leave; their commits are in flight together, so that one sync serves many.
+// The commit queue of one table. Changes are planned one after the other, each on the state after the previous changes.
+// Their commits are in flight together, so that one sync of the storage serves many.
 //
 // Invariants:
 // - A plan sees the head and the records after all commits in flight. Nobody else sees them.
 // - Each commit checks the head that its plan saw. The bytes of a head are never reused (commit nonce). So when a
 //   commit is refused, all commits planned on top of it are refused too, and their changes are planned again.
 // - After a refusal nothing is planned until every commit in flight has settled.
-// - A plan that throws or changes nothing has no commit to be refused. It is decided on a view of durable records
-//   alone, after the commits in flight.
+// - A plan that throws or changes nothing has no commit to be refused. It runs again on a view of durable records
+//   alone, after the commits in flight, and this result counts.
 
 import { type Awaitable, chain, isSync, tryCall } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
@@ -33,10 +33,11 @@ export type Change = Readonly<{
   /** What the change does, for the log of the table. */
   operation: LogOperation
   /**
-   * The rows that the change adds, changes and removes. Default: by its records, which do not show rewritten extents.
+   * The rows that the change adds, changes and removes. Default: the counts by the records of the change, which do not
+   * show rewritten extents.
    */
   counts?: RowCounts
-  /** null: no receipt was asked for. Default: null. */
+  /** null: no receipt was requested. Default: null. */
   receipt?: ReceiptDetail | null
 }>
 
@@ -57,7 +58,7 @@ type Step<T> = Readonly<{ planned: Planned<T>; commit?: Promise<boolean> }>
 /** Records that a commit writes besides the head, by the texts of their keys. */
 type Written = readonly (readonly [text: string, value: Bytes | null])[]
 
-/** Where a new head takes its nonce and its times from. */
+/** The sources of the nonce and the times of a new head. */
 export type HeadSources = Readonly<{ random: Random; clock: Clock }>
 
 export type TableWriterOptions = Readonly<{
@@ -78,13 +79,13 @@ export class TableWriter {
   readonly #headKey: Bytes
   readonly #tableId: string
   readonly #overlay = new Map<string, Bytes | null>()
-  /** Overlay keys of durable commits, dropped before the next plan opens its view. */
+  /** Writes of durable commits. They are dropped from the overlay before the next plan opens its view. */
   readonly #settled: Written[] = []
   readonly #inFlight = new Set<Promise<unknown>>()
-  /** Records that the last commit wrote. */
+  /** The head that the last commit wrote. */
   #head: SeenHead | undefined
   #refused = false
-  /** Whether the last commit deletes the table: nothing is planned on top of it before it has settled. */
+  /** Whether the last commit deletes the table. Then nothing is planned before that commit has settled. */
   #deletes = false
   /** The last plan that runs or waits for its turn; undefined: the next one may begin at once. */
   #turn: Promise<unknown> | undefined
@@ -116,7 +117,7 @@ export class TableWriter {
   async change<T>(plan: Plan<T>): Promise<T> {
     this.#waiting++
     try {
-      const first = this.#try(plan) // Mostly the only attempt.
+      const first = this.#try(plan) // Usually the only attempt.
       const result = isSync(first) ? first : await first
       if (result !== REFUSED) return result
       const again = () => Promise.resolve(this.#try(plan))
@@ -171,7 +172,7 @@ export class TableWriter {
   #planNext<T>(plan: Plan<T>): Awaitable<Step<T>> {
     if (this.#refused) return this.#forgetAll().then(() => this.#planNext(plan))
     this.#dropSettled()
-    // Decided before the view opens: commits in flight may settle before the plan sees the view.
+    // This is checked before the view opens: commits in flight may settle before the plan sees the view.
     if (this.#inFlight.size === 0) {
       this.#deletes = false
       return this.#planOn(undefined, plan)
@@ -194,7 +195,7 @@ export class TableWriter {
         return plan(seen.head, (key) => this.#readRecord(view, key))
       }),
     )
-    // The view closes before the commit begins: an open one would take a snapshot then.
+    // The view closes before the commit begins: at that time, an open view would take a snapshot.
     return chain(planning, (planned): Step<T> => {
       if (planned.change === undefined || before === undefined) return { planned }
       return { planned, commit: this.#commit(before, planned.change) }
@@ -264,8 +265,8 @@ export class TableWriter {
   }
 
   /**
-   * Drops durable records from the overlay, because the next view has them, except keys that a commit in flight has
-   * too.
+   * Drops the records of durable commits from the overlay, because the next view has them. A record that a commit in
+   * flight writes, too, stays.
    */
   #dropSettled(): void {
     if (this.#settled.length === 0) return
@@ -277,7 +278,7 @@ export class TableWriter {
   }
 }
 
-/** Whether plans read a record with this key. They read nothing of the log. */
+/** Whether plans read a record with this key. Plans do not read the log. */
 function isRead(key: Bytes): boolean {
   return key[0] !== KEY_SPACE.log
 }

@@ -13,7 +13,10 @@ import type { AheadOfTurn, TableLook } from './table-looks.js'
 import type { TableWakes } from './table-wakes.js'
 import { type Change, type HeadSources, type Plan, TableWriter } from './table-writer.js'
 
-/** Maximum number of writers that a shared store keeps. A writer dropped in use continues beside its successor. */
+/**
+ * Maximum number of writers that a shared store keeps. A writer that is dropped while in use continues beside its
+ * successor.
+ */
 const SHARED_WRITERS_MAX = 1_000
 
 /** The part of a TablePlace that a writer needs. */
@@ -29,10 +32,10 @@ export type WriterPlace = Readonly<{
 export type TableChanges = Readonly<{
   /**
    * Changes a table in its turn; see `TableWriter.change`.
-   * @param ahead - What the plan needs. Only a shared store reads it ahead.
-   * @param look - What was read ahead already.
-   * @param checkGoesOn - Called before each record is read in the turn, and before the commit. If it throws, the
-   *   change ends and commits nothing.
+   * @param ahead - What the plan needs to read. Only a shared store reads it before the turn.
+   * @param look - What was already read before the turn.
+   * @param checkGoesOn - Called before each record is read in the turn, and before the commit. If it throws, the change
+   *   ends and commits nothing.
    */
   change<T>(
     place: WriterPlace,
@@ -53,7 +56,7 @@ export type TableChanges = Readonly<{
   alone<T>(places: readonly WriterPlace[], step: () => Promise<T>): Promise<T>
 }>
 
-/** What a commit of a table adds for its history. */
+/** What a commit of a table adds for the history of the table. */
 export type HistoryOf = (
   table: TableKey,
   before: TableHead,
@@ -61,7 +64,7 @@ export type HistoryOf = (
   read: ReadRecord,
 ) => Promise<Change['puts']>
 
-/** A change with its entry in the log of its table. @param before - null: it creates the table. */
+/** A change with its entry in the log of its table. @param before - null: the change creates the table */
 export type LoggedChangeOf = (
   place: Pick<WriterPlace, 'table' | 'by'>,
   before: TableHead | null,
@@ -92,7 +95,10 @@ const NOTHING_BESIDE: BesideChanges = Object.freeze({
   history: undefined,
 })
 
-/** Keeps a writer per table with changes in progress, and the last one used; on a shared store, the latest ones. */
+/**
+ * Keeps one writer for each table with changes in progress, and the writer used last. On a shared store, it keeps the
+ * writers used last, up to `SHARED_WRITERS_MAX`.
+ */
 export class TableWriters implements TableChanges {
   readonly #writers = new Map<string, TableWriter>()
   readonly #sources: HeadSources

@@ -1,8 +1,8 @@
-// Hints of work that a commit leaves for the duties of a shared store. They are part of the commit that makes the
-// work, and need no read. A store that is not shared has none: its duties scan.
+// Hints of work that a commit leaves for the duties of a shared store. They are part of the commit that causes the
+// work, and need no read. A store that is not shared has no hints: its duties scan.
 //
 // Invariant: nothing depends on a hint. A hint tells a duty where to look; the duty does only what the records there
-// allow. A daily scan of all records (maintenance/team-visits) finds what no hint names.
+// allow. A daily scan of all records (maintenance/team-visits) finds the work that no hint names.
 import { type Bytes, NO_BYTES, utf8 } from '../../base/bytes.js'
 import type { Duty, TableKey } from '../../format/keys.js'
 import type { TableHead } from '../../format/records.js'
@@ -23,21 +23,30 @@ type HintContext = Readonly<{
 const NO_PUTS: Puts = Object.freeze([])
 
 /**
- * Hints per extent while `compactionRecordsMin` records are laid over it, on average. One per record would add a
- * write to every commit. With 8, about 1 extent in 5,000 gets none; its next records may bring one.
+ * Average number of hints for an extent while `compactionRecordsMin` records are laid over it. One hint per record
+ * would add a write to every commit. With 8, about 1 extent in 5,000 gets no hint; its next records may bring one.
  */
 const HINTS_PER_COMPACTION = 8
 
-/** Due times of hints of stored results are multiples of so many milliseconds, so that one hint serves many. */
+/**
+ * Due times of hints of stored results are multiples of this number of milliseconds, so that one hint serves many
+ * results.
+ */
 const RESULTS_STEP_MS = 3_600_000
 
-/** Due times of hints of segments to compress are multiples of so many milliseconds, so that one hint serves many. */
+/**
+ * Due times of hints of segments to compress are multiples of this number of milliseconds, so that one hint serves
+ * many.
+ */
 const RECOMPRESSION_STEP_MS = 60_000
 
-/** One stored result in so many brings a hint. Where there are too few for one, the daily scan deletes them. */
+/**
+ * One stored result in 8, on average, brings a hint. If no result of a team brings one, the daily scan deletes the
+ * results.
+ */
 const RESULTS_PER_HINT = 8
 
-/** @param version - The version that the commit makes of the hint's table. Default: the hint has no table. */
+/** @param version - The version of the hint's table after the commit. Default: the hint has no table. */
 export function putHint(duty: Duty, hint: Hint, version = 0): readonly [Bytes, Bytes] {
   return [hintKey(duty, hint), encodeHint(version)]
 }
@@ -74,7 +83,7 @@ function hintOfExtent(table: TableKey, extent: number, version: number): readonl
 
 /**
  * Hints of a commit that overwrites the rows of a table or changes its schema.
- * @param version - The version that it makes.
+ * @param version - The version of the table after the commit.
  */
 export function hintOfTable({ kv }: HintContext, table: TableKey, version: number): Puts {
   if (!kv.shared) return NO_PUTS
@@ -83,7 +92,7 @@ export function hintOfTable({ kv }: HintContext, table: TableKey, version: numbe
 
 /**
  * Hints of a commit that puts entries with new segments.
- * @param version - The version that the commit makes or keeps.
+ * @param version - The version of the table after the commit.
  */
 export function hintOfSegments(
   { kv, options }: HintContext,

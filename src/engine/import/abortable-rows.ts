@@ -9,7 +9,7 @@ import { chunksOf, findRowStream, type GivenStream } from './stream-rows.js'
  * Rows whose reading ends when the caller aborts, even while the next row, or the next piece of a stream, is awaited.
  * Returns a body in memory as it is.
  * @param what - The operation, for the message of the error.
- * @throws {StoreError} REQUEST_VALIDATION_ERROR; ABORTED, from the rows
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR; ABORTED, while the returned rows are read
  */
 export function abortableRows(
   what: string,

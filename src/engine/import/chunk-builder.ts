@@ -91,12 +91,12 @@ export class ChunkBuilder {
     return { texts: [], ...this.#columns.endSegment() }
   }
 
-  /** The work of a look at `columnsOfSegment`. */
+  /** The work of one look at `columnsOfSegment`, in characters. */
   get workOfColumns(): number {
     return this.#columns.workOfColumns
   }
 
-  /** Summaries of the columns of the current segment, without values that wait to be judged. */
+  /** Summaries of the columns of the current segment, without the values that are queued to be judged later. */
   get columnsOfSegment(): ChunkColumn[] {
     return this.#columns.ofSegment
   }

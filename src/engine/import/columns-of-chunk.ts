@@ -47,7 +47,7 @@ export class ColumnsOfChunk {
   readonly limits: BuilderLimits
   /** Whether the rows are CSV or TSV: the header names the columns, and cells are text. */
   readonly isText: boolean
-  /** The columns by a byte scanner's numbers; those of a header are all there. */
+  /** The columns by a byte scanner's numbers. If there is a header, all its columns are entered from the beginning. */
   readonly scanned: Column[] = []
   /** Values to be judged later: by the caller in steps, otherwise by `endSegment`. */
   readonly longValues = new LongValues()
@@ -57,7 +57,7 @@ export class ColumnsOfChunk {
   rowCount = 0
   /** The work done so far, in characters. Empty rows and cells count too. */
   work = 0
-  /** Whether the last row came from a scanner, and similar rows would add nothing to the summaries. */
+  /** Whether the last row came from a scanner and similar rows would add nothing to the summaries. */
   isSettled = false
   readonly #columns = new Map<string, Column>()
   #claims: ClaimRun[] = []
@@ -97,7 +97,7 @@ export class ColumnsOfChunk {
     return column
   }
 
-  /** Called with the first row: notes the columns of a header as present from it on. */
+  /** Called with the first row: notes the columns of a header as present from that row on. */
   beginText(): void {
     if (this.rowCount === 0) for (const column of this.#columns.values()) column.firstRow = 0
   }
@@ -109,13 +109,13 @@ export class ColumnsOfChunk {
     else if (line !== this.#line.first + this.rowCount) this.#line.regular = false
   }
 
-  /** Called before the row is counted. @param rowId - The row's `$rowID`. Ignored if it is not a row ID. */
+  /** Called before the row is counted. @param rowId - The row's `$rowID`. A value that is not a row ID is ignored. */
   noteClaim(rowId: string): void {
     const id = parseRowId(rowId)
     if (id !== null) addClaim(this.#claims, this.rows, id)
   }
 
-  /** Counts a row whose cells were noted. @param work - Characters that were read for it. */
+  /** Counts a row whose cells were noted. @param work - Number of characters that were read for the row. */
   endRow(chars: number, work: number, cellCount: number): void {
     this.chars += chars
     this.work += workOfRow(work, cellCount)
@@ -124,8 +124,8 @@ export class ColumnsOfChunk {
   }
 
   /**
-   * Judges the values that wait, so that the summaries are complete.
-   * @returns the columns, for the texts of the segment
+   * Judges the values that were queued, so that the summaries are complete.
+   * @returns the columns, from which the texts of the segment are made
    */
   judgeAll(): readonly Column[] {
     runAtOnce(this.longValues.judgeInSteps())
@@ -151,7 +151,7 @@ export class ColumnsOfChunk {
     return { columns, claims }
   }
 
-  /** The work of a look at all columns. */
+  /** The work of one look at all columns, in characters. */
   get workOfColumns(): number {
     return ITEM_WORK * this.#columns.size
   }

@@ -28,7 +28,7 @@ const OTHER_NAMES = [
   'onReport',
 ] as const satisfies (keyof DialectOptions)[]
 
-/** The names of the options beside rows. */
+/** The names of the dialect options that may be given beside rows. */
 export const DIALECT_OPTION_NAMES = [...DIALECT_NAMES, ...OTHER_NAMES]
 
 /**
@@ -61,7 +61,7 @@ export function withoutDialect(
   return keepLines({ csv: plain, allowEmpty } as RowsInput & object, lines)
 }
 
-/** What reads sources: its turns of the event loop, and its limit of the length of a row. */
+/** The part of a team that reading a source needs: turns of the event loop, and the maximum length of a row. */
 export type IntakeTeam = Readonly<{
   slices: TeamContext['slices']
   options: Pick<TeamContext['options'], 'rowBytesMax'>
@@ -91,7 +91,7 @@ export function parseDialectOptions(given: Readonly<Record<string, unknown>>): S
   }
 }
 
-/** The name of an option that belongs to other formats; undefined: there is none. */
+/** The name of a given option that belongs to other formats; undefined: there is no such option. */
 export function foreignOption(
   { dialect, at, nested }: SaidOfRows,
   format: SourceFormat,
@@ -112,7 +112,7 @@ export function foreignOption(
 export type DialectSource = Readonly<{
   pieces: AsyncIterable<Bytes>
   format: SourceFormat
-  /** Whether a source that is blank counts as a source without rows, instead of a fault. Default: false. */
+  /** Whether a blank source counts as a source without rows; otherwise it is a fault. Default: false. */
   allowEmpty?: boolean
   /** The kinds of the known columns. Default: none are known. */
   kindsOf?: (() => Promise<ColumnKinds | undefined>) | undefined
@@ -138,7 +138,7 @@ async function* bytesOfRows(
   const { rowBytesMax } = isJson(given) ? runLimits(options) : recordLimit(options)
   const limits = { rowsMax: TURN_ROWS_MAX, bytesMax: TURN_BYTES_MAX, rowBytesMax }
   const isTabbed = given === 'tsv'
-  // TSV is read as CSV with tabs as delimiters, so that its rows are written with commas as all others are.
+  // TSV is read as CSV with tabs as delimiters, so that its rows are written with commas, as all other rows are.
   const format = isTabbed ? 'csv' : given
   const dialect = isTabbed ? { delimiter: '\t', ...said } : said
   const turns = slices.begin()
@@ -165,7 +165,7 @@ async function* bytesOfRows(
   onReport?.(isTabbed ? { ...intake.report, format: given } : intake.report)
 }
 
-/** Pieces with turns for others in between. */
+/** The pieces of a source, with pauses in between for other work of the process. */
 async function* pacedPieces(
   pieces: AsyncIterable<Bytes>,
   turns: TimeSlices,
@@ -176,10 +176,10 @@ async function* pacedPieces(
   }
 }
 
-/** A record in its source may be so many times as long as the row: each character may be a quote. */
+/** Maximum factor by which a record in its source may be longer than the row: each character may be a quote. */
 const RECORD_BYTES_FACTOR = 2
 
-/** The limit of the bytes of a record of CSV or TSV. */
+/** The maximum size of a record of CSV or TSV, in bytes. */
 function recordLimit({ rowBytesMax }: IntakeTeam['options']): Readonly<{ rowBytesMax: number }> {
   return { rowBytesMax: Math.max(TURN_BYTES_MAX, RECORD_BYTES_FACTOR * rowBytesMax) }
 }

@@ -8,11 +8,12 @@ import type { Column } from '../../schema/column-kind.js'
 import type { TeamContext } from '../context/store-context.js'
 import { CHUNK_WORK, type LinkableRows, type OperationRows } from './rows-reader.js'
 
-/** Rows that are hashed together. */
+/** Number of rows that are hashed together. */
 const ROWS_AT_ONCE = 64
 
 /**
- * @param source - The rows as they came. Its chunks say where the chunks of `rows` end: no row is added or dropped.
+ * @param source - The rows as they were given. `rows` has chunks of the same numbers of rows, because no row is added
+ *   or dropped.
  * @param rows - The rows as they are linked. Their segments are read.
  * @param columns - The columns of the table, which convert rows stored in another form.
  */

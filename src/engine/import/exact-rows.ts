@@ -3,7 +3,8 @@
 // Invariants:
 // - Empty cells are in no row text.
 // - A column of a segment from CSV or TSV is stored as number tokens or booleans only if every non-empty cell is
-//   exactly such a token; otherwise as strings. So quoting a token restores the text that was sent.
+//   exactly such a token; otherwise its cells are stored as strings. So quoting a token restores the text that was
+//   sent.
 import { utf8 } from '../../base/bytes.js'
 import { runAtOnce, type Steps } from '../../base/time-slices.js'
 import { NO_ROW } from '../../format/chunk-records.js'
@@ -25,7 +26,7 @@ export const UTF8_BYTES_MAX = 3
 export class ExactRows {
   readonly #columns: ColumnsOfChunk
   #texts: string[] = []
-  /** Rows of CSV and TSV. All cells of the segment decide their form. */
+  /** Rows of CSV and TSV. Their form is known only when the segment ends: all cells of a column decide it. */
   #cells: TextCells[] = []
 
   constructor(columns: ColumnsOfChunk) {
@@ -82,7 +83,10 @@ export class ExactRows {
     }
   }
 
-  /** Whether the last row is too long. Its bytes are counted only if they may exceed the limit. */
+  /**
+   * Whether the last row is too long. Its bytes are counted only if the number of characters allows that they exceed
+   * the limit.
+   */
   #isTooLong(chars: number): boolean {
     const { rowBytesMax } = this.#columns.limits
     if (UTF8_BYTES_MAX * chars <= rowBytesMax) return false

@@ -1,6 +1,7 @@
 // Finds all values of an input that do not fit their columns. Column summaries tell which segments must be read.
 //
-// Invariant: the first problem of an input is the one that the operation fails with (`findMisfit` in stored-form).
+// Invariant: the first problem found in an input is the problem with which the operation fails (`findMisfit` in
+// stored-form).
 import { isSync } from '../../base/awaitable.js'
 import { copyText, cutText } from '../../base/shown-text.js'
 import { VALUE_CHARS_MAX } from '../../base/store-error.js'
@@ -26,7 +27,7 @@ export const PROBLEMS_MAX = 1_000
 /** The rules for the rows. */
 export type ProblemRules = ValueRules &
   Readonly<{
-    /** The column with an ID; undefined: rows must not have it. */
+    /** The column with an ID; undefined: rows must not have such a column. */
     columnOf: (id: string) => Column | undefined
   }>
 
@@ -43,7 +44,7 @@ export class ChunkProblems {
   readonly #rules: ProblemRules
   readonly #slices: TimeSlices
   readonly #onProblem: (column: string, rule: string) => void
-  /** Problems of values, by row and then by cell. Unknown columns are placed at the first row that shows them. */
+  /** Problems of values, by row and then by cell. An unknown column is a problem of the first row whose text has it. */
   readonly #found: RowProblem[] = []
   readonly #unknownSeen = new Set<string>()
   #valueCount = 0
@@ -101,7 +102,7 @@ export class ChunkProblems {
 
   #noteUnknown(column: string, row: number): void {
     if (this.#unknownSeen.has(column)) return
-    this.#unknownSeen.add(column) // At most `columnsMax`, as in a chunk.
+    this.#unknownSeen.add(column) // The maximum number is `columnsMax`, as in a chunk.
     this.#found.push({ row, column, rule: UNKNOWN_COLUMN_RULE })
   }
 
@@ -129,7 +130,10 @@ export class ChunkProblems {
     return { problems, count: this.#valueCount + unknown.size }
   }
 
-  /** Adds unknown columns that only empty cells name, which no text shows, or that precede the first segment read. */
+  /**
+   * Adds the unknown columns that no text read so far has: all their cells are empty, or are before the first segment
+   * read.
+   */
   #withUnknown(
     unknown: ReadonlyMap<string, number>,
     columns: StoredChunk['columns'],

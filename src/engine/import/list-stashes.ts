@@ -11,7 +11,10 @@ import { OWN_STASH } from '../limits/team-limits.js'
 import type { StashChunk, StashEntry } from '../types/row-types.js'
 import { firstNumber, readStash } from './stash-records.js'
 
-/** The chunks of a stash in order. @throws {StoreError} STASH_NOT_FOUND, as an operation that uses it */
+/**
+ * The chunks of a stash in order. @throws {StoreError} STASH_NOT_FOUND in the cases in which an operation that uses the
+ * stash throws it
+ */
 export async function listChunks(
   team: TeamContext,
   stashId: string,

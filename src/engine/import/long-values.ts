@@ -1,5 +1,5 @@
-// Values of long rows, which are judged after their row, in steps: one array may have megabytes of elements. The
-// order does not matter, because a summary only loses kinds and gains what was seen.
+// Values of long rows, which are judged after their row, in steps: one array may have megabytes of elements. The order
+// of the values does not matter: each value only removes kinds from a summary and adds flags to it.
 import type { Steps } from '../../base/time-slices.js'
 import type { ColumnSummary } from '../../schema/column-summary.js'
 import {

@@ -30,14 +30,14 @@ export type PreparedRows = Readonly<{
   inline: RowBatch | null
   /** Files that the segments name. The commit that names the segments marks them. */
   files: FileIds
-  /** Whether the reading ended early, because `areRefused` said so. */
+  /** Whether the reading ended early, because `areRefused` returned true. */
   isCut: boolean
 }>
 
 /** Whether an operation refuses rows with these columns, so that reading ends. */
 export type AreRefused = (columns: readonly ChunkColumn[]) => Awaitable<boolean>
 
-/** Rows that are collected before the segment takes them, approximately. */
+/** Approximate number of rows that are collected before they are added to the segment. */
 const DRAIN_ROWS = 64
 
 type Preparation = Readonly<{
@@ -47,7 +47,7 @@ type Preparation = Readonly<{
   drops?: boolean
   /** Where segments go. Default: the object store. */
   target?: SegmentTarget
-  /** Called every few rows of an iterable or a stream. Default: all rows are read. */
+  /** Called once every few rows of an iterable or a stream. Default: all rows are read. */
   areRefused?: AreRefused | undefined
 }>
 
@@ -93,8 +93,8 @@ function isFew(
 }
 
 /**
- * Reads bytes by a byte scanner; a JSON body must not be small. null: the exact path must read them, and reports
- * problems.
+ * Reads bytes by a byte scanner; a JSON body must not be small. null: the exact path must read the rows, and reports
+ * their problems.
  */
 async function prepareFast(
   team: TeamContext,
@@ -112,7 +112,7 @@ async function prepareFast(
   const { bytes, delimiter } = checkCsv(input)
   const scanner = openCsvBytes(bytes, delimiter, team.options, team.buffers)
   if (scanner !== null) return prepareCsv(team, scanner, { delimiter, mayInline, target })
-  await team.slices.begin().admit(bytes.length) // The header may be the whole body.
+  await team.slices.begin().admit(bytes.length) // The header may be as long as the whole body.
   return null
 }
 
@@ -212,7 +212,7 @@ function isTextRows(input: RowsInput): input is TextRows {
 
 const TEXT_FORMS = ['json', 'csv', 'tsv'] as const
 
-/** Two texts, or a text with an unknown option, would otherwise be accepted in part, silently. */
+/** Refuses two texts, and a text with an unknown option: otherwise a part of the request would be ignored silently. */
 function checkMembers(input: object, form: (typeof TEXT_FORMS)[number]): void {
   const known: readonly string[] = [form, 'offset', 'allowEmpty']
   const other = Object.keys(input).find((name) => !known.includes(name))
@@ -248,7 +248,7 @@ function checkCsv(input: Exclude<TextRows, { json: unknown }>): CsvBody {
   return { bytes: typeof text === 'string' ? utf8(text) : text, delimiter }
 }
 
-/** A string with a lone surrogate could not be stored unchanged. */
+/** Refuses a string with a lone surrogate, which could not be stored unchanged. */
 function checkRowsText(text: unknown): Bytes | string {
   const bytes = bytesOf(text)
   if (bytes !== undefined) return bytes
@@ -275,7 +275,7 @@ async function* scanAsync(
   for await (const row of rows) yield scanRowObject(row, drops, index++)
 }
 
-/** Ends a segment of the exact path. None of its rows stays behind to be written later. */
+/** Ends a segment of the exact path. All rows of the segment are written before it returns. */
 async function endExactly(
   builder: ChunkBuilder,
   sink: SegmentSink,
@@ -302,7 +302,7 @@ async function readAll(
   let work = 0
   let judgedWork = 0
   let isOver = false
-  // Only as often as the rows cost as much as the check, however many columns there are.
+  // The columns are checked only after rows whose work equals that of a check, which grows with the number of columns.
   const isJudged = (): boolean =>
     areRefused !== undefined &&
     (builder.isFull ||
@@ -326,7 +326,7 @@ async function readAll(
   if (Symbol.iterator in rows) {
     for (const row of rows) {
       builder.add(row)
-      // Not for every row: an await costs more than a row.
+      // Awaits are not made for every row, because an await costs more than a row.
       if (isDue() && (await endsAfterRow())) return true
     }
     return false

@@ -7,7 +7,7 @@ import { ChunkProblems, hasMisfit, PROBLEMS_MAX, type ProblemRules } from './fin
 import type { OperationRows } from './rows-reader.js'
 import type { RowPolicy } from './stored-form.js'
 
-/** The first problems, and the number of all. */
+/** The first problems, and the number of all problems. */
 export type Problems = Readonly<{ problems: readonly PreflightProblem[]; count: number }>
 
 export function rulesOf({ schema, formatChecks, inferred }: RowPolicy): ProblemRules {
@@ -32,7 +32,7 @@ export async function problemsOfRows(
 ): Promise<Problems> {
   const listed: PreflightProblem[] = []
   let count = 0
-  let rows = 0 // Of the previous chunks: without a serial they are parts of one input.
+  let rows = 0 // Rows of the previous chunks. Chunks without a serial are parts of one input.
   for (const { chunk, serial } of chunks) {
     const found = new ChunkProblems(rules, slices, onProblem)
     const summaries = chunk.columns.map(({ summary }) => summary)

@@ -1,5 +1,5 @@
-// Reads a CSV or TSV body by the byte scanner, a segment at a time. All rows of a segment are judged before the first
-// is written, because all cells of a column decide in which form they are stored.
+// Reads a CSV or TSV body by the byte scanner, one segment at a time. All rows of a segment are judged before its first
+// row is written, because all cells of a column together decide in which form they are stored.
 import { sliceReader } from '../../base/platform.js'
 import type { TimeSlices } from '../../base/time-slices.js'
 import { CsvRowWriter } from '../../format/scanned-csv-text.js'
@@ -13,8 +13,8 @@ import type { RowSink } from './read-json-bytes.js'
 /**
  * Reads all rows except those of the last segment: `take` of the builder returns these, and the scanner has their
  * cells.
- * @returns false: the scanner is unsure of a row. Then its results do not count, and the exact path must read the
- *   whole body.
+ * @returns false: the scanner is unsure of a row. Then the results so far do not count, and the exact path must read
+ *   the whole body.
  */
 export async function readCsvBytes(
   scanner: CsvByteScanner,
@@ -32,7 +32,7 @@ export async function readCsvBytes(
     if (builder.isFull) await endSegment(scanner, builder.take(), sink, slices)
     const isDue = slices.spend(builder.work - work)
     work = builder.work
-    if (isDue) await slices.pause() // Not for every row: an await costs more than a row.
+    if (isDue) await slices.pause() // Awaits are not made for every row, because an await costs more than a row.
   }
 }
 

@@ -13,16 +13,16 @@ import type { BuilderLimits } from './columns-of-chunk.js'
 /** Receives the texts of rows, in order. */
 export interface RowSink {
   add(texts: readonly string[]): void
-  /** @param scanned - The scanner at the row, if there is one. */
+  /** @param scanned - The scanner, positioned at the row, if a scanner read the row. */
   addRow(write: (texts: TextBuffer) => void, scanned?: JsonByteScanner): void
-  /** Ends a segment, after the rows of `batch` that were not added yet. */
+  /** Adds the rows of `batch` that were not added yet, then ends the segment. */
   end(batch: RowBatch): Promise<void>
 }
 
 /**
  * Reads all rows except those that `builder` still holds at the end: `take` returns these.
- * @returns false: a row is refused, or the body cannot be read by rows. Then its results do not count, and the exact
- *   path must read the whole body to report the problem.
+ * @returns false: a row is refused, or the body cannot be read by rows. Then the results so far do not count, and the
+ *   exact path must read the whole body to report the problem.
  */
 export async function readJsonBytes(
   body: Bytes,
@@ -48,11 +48,11 @@ export async function readJsonBytes(
     if (builder.isFull) await sink.end(builder.take())
     const isDue = slices.spend(Math.max(builder.work - work, scanner.readBytes))
     work = builder.work
-    if (isDue) await slices.pause() // Not for every row: an await costs more than a row.
+    if (isDue) await slices.pause() // Awaits are not made for every row, because an await costs more than a row.
   }
 }
 
-/** Adds the scanner's row in place. @returns false: the row is refused, perhaps for one column too many */
+/** Adds the scanner's row in place. @returns false: the row is refused, for example because of a column too many */
 function addAsScanned(
   scanner: JsonByteScanner,
   textOf: (from: number, to: number) => string,

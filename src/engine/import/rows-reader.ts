@@ -1,5 +1,5 @@
-// The rows of an operation, from a body or a stash, made linkable: checked against a policy in O(chunks), misfits
-// reported, chunks that need another form rewritten.
+// The rows of an operation, from a body or a stash, made linkable: they are checked against a policy in O(chunks),
+// misfits are reported, and chunks that need another form are rewritten.
 
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
@@ -42,7 +42,7 @@ import {
 } from './stored-form.js'
 import { chunksOf, findRowStream } from './stream-rows.js'
 
-/** The kinds of the columns of a schema; undefined: they are inferred. */
+/** The kinds of the columns of a schema; undefined: the kinds are inferred from the rows. */
 export function knownColumnKinds(
   schema: IndexedSchema | null,
   onSchemaError: OnSchemaError,
@@ -55,11 +55,11 @@ export function knownColumnKinds(
 /** The work of a chunk besides its rows: its records, an object to read, a hash. */
 export const CHUNK_WORK = 4 * 1024
 
-/** Rows as they came, not yet judged. */
+/** Rows as they were given, not yet judged. */
 export type OperationRows = Readonly<{
   chunks: readonly Readonly<{ serial?: string; chunk: SerialChunk['chunk'] }>[]
   inline: RowBatch | null
-  /** Holds while the stash has the same chunks. */
+  /** A check that passes while the stash has the same chunks. null: the rows are not in a stash. */
   check: KvCheck | null
 }>
 
@@ -73,7 +73,7 @@ export type ExpectedRows = Readonly<{
   onSchemaError: OnSchemaError
 }>
 
-/** The rows of an operation. A body is read once, a stash again for each attempt. */
+/** The rows of an operation. A body is read once. A stash is read again for each attempt. */
 export class RowsReader {
   readonly #team: TeamContext
   readonly #what: string
@@ -89,9 +89,10 @@ export class RowsReader {
   #lines: SourceLines | undefined
 
   /**
-   * @param what - The operation, for the message when its caller aborts it.
+   * @param what - The name of the operation, for the message when its caller aborts it.
    * @param rows - A stash must be of the same team.
-   * @param expected - Ends the reading of an iterable or a stream after a misfit. Default: all rows are read.
+   * @param expected - What the rows must fit. The reading of an iterable or a stream then ends after a misfit. Default:
+   *   all rows are read.
    */
   constructor(
     team: TeamContext,
@@ -156,7 +157,7 @@ export class RowsReader {
     return areRefused(this.#team, columns, schema, this.#expected.onSchemaError)
   }
 
-  /** Rows of which some were not read must not be linked. @throws the error of the first misfit */
+  /** Refuses rows whose reading ended early: they must not be linked. @throws the error of the first misfit */
   async #refuse(read: OperationRows): Promise<never> {
     const onSchemaError = this.#expected?.onSchemaError ?? 'abort'
     const policy = await planRowPolicy(this.#team, read, this.#schema ?? null, onSchemaError)
@@ -193,7 +194,7 @@ export class RowsReader {
   #take({ segments, columns }: StoredChunk, files: FileIds): Promise<boolean> {
     this.#files.addAll(files)
     for (const { object } of segments) this.#objects.push(object)
-    this.checkGoesOn() // After its objects are noted, so that they are released.
+    this.checkGoesOn() // The check comes after the objects of the chunk are noted, so that they are released.
     if (this.#objects.length > SEGMENTS_MAX) throw tooManySegments()
     return this.#areRefused(columns)
   }
@@ -260,7 +261,7 @@ export class RowsReader {
     const verdicts: { chunk: SerialChunk['chunk']; verdict: Verdict }[] = []
     let judged: { columns: readonly ChunkColumn[]; verdict: Verdict } | undefined
     const slices = this.#team.slices.begin()
-    let rows = 0 // Of the previous chunks: without a serial they are parts of one input.
+    let rows = 0 // Rows of the previous chunks. Chunks without a serial are parts of one input.
     for (const { chunk, serial } of source.chunks) {
       const { columns } = chunk
       if (judged?.columns !== columns) {
@@ -315,7 +316,7 @@ export function recordsOfSource(rows: GivenRows): readonly Bytes[] {
   return rows instanceof TeamStash ? [stashHeadKey(rows.id)] : []
 }
 
-/** Whether a plan may still link what was read: its stash has not changed. */
+/** Whether a plan may still link the rows that were read: they are not in a stash, or their stash has not changed. */
 export function sourceHolds(
   { check }: OperationRows,
   read: (key: Bytes) => Awaitable<Bytes | null>,

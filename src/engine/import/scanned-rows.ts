@@ -17,7 +17,7 @@ import { noteText, TEXT_CELL_CHARS, UTF8_BYTES_MAX } from './exact-rows.js'
 
 /**
  * Adds the scanner's current row of JSON.
- * @returns false: it is too large; the exact path reports that
+ * @returns false: the row is too large; the exact path reports that
  */
 export function addScannedJson(
   columns: ColumnsOfChunk,
@@ -34,7 +34,7 @@ export function addScannedJson(
 
 /**
  * Adds the scanner's current row of CSV or TSV. Its cells stay with the scanner.
- * @returns false: it may be too large; the exact path reports that
+ * @returns false: the row may be too large; then the exact path reports that
  */
 export function addScannedText(
   columns: ColumnsOfChunk,
@@ -97,13 +97,13 @@ function addScannedColumn(columns: ColumnsOfChunk, number: number, row: JsonByte
   return column
 }
 
-/** One bit for each form of a cell, and for arrays, for each mix of elements. */
+/** The bit of a form of a cell. Arrays have one bit for each mix of elements. */
 function kindKnownBit(what: number): number {
   const form = what & 0xff
   return 1 << (form === FORM.array ? FIRST_ARRAY_BIT + ((what >> 8) & 0xff) : form)
 }
 
-/** There are four bits of ELEMENT. */
+/** The first bit of arrays. ELEMENT has four bits, so arrays need 16 bits. */
 const FIRST_ARRAY_BIT = 16
 
 /**
@@ -121,7 +121,7 @@ function summarizeCell(
 ): boolean {
   const ruled = summary.scalarMask & RULED_TEXT_KINDS
   let form = what & 0xff
-  // The first texts of a segment are checked for all kinds, whatever those of the previous segment were.
+  // The first texts of a segment are checked for all kinds, whatever kinds the texts of the previous segment had.
   if (form === FORM.ruledText && (ruled & ~(ruledOf[number] ?? 0)) !== 0) form = FORM.text
   const isSettled = summarizeBytes(summary, from, to, form, (what >> 8) & 0xff, textOf)
   ruledOf[number] = summary.scalarMask & RULED_TEXT_KINDS

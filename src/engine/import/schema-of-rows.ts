@@ -1,5 +1,5 @@
-// The schema of an operation's rows, from the summaries of their columns alone: inferred, or the table's own, widened
-// if `onSchemaError` demands it.
+// The schema of an operation's rows, from the summaries of their columns alone: inferred, or the table's own schema,
+// which is widened if `onSchemaError` demands it.
 import { StoreError } from '../../base/store-error.js'
 import { ITEM_WORK, type TimeSlices } from '../../base/time-slices.js'
 import type { ChunkColumn } from '../../format/chunk-records.js'
@@ -20,11 +20,11 @@ type ColumnsOfRows = Readonly<{
 }>
 
 /**
- * The schema that the rows of an operation must fit, and what happens to cells that do not, by `onSchemaError`:
+ * The schema that the rows of an operation must fit, and what happens to cells that do not fit, by `onSchemaError`:
  * `updateSchema` widens the existing columns and adds the others with their inferred types.
  * @param base - The schema of the table; null: the schema is inferred from the rows alone.
- * @throws {StoreError} REQUEST_VALIDATION_ERROR for column IDs that no schema may have, too many columns, and a schema
- *   that is too large
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR for a column ID that no schema may have, for too many columns, and for
+ *   a schema that is too large
  */
 export async function planRowPolicy(
   { options, slices }: StoreContext,
@@ -52,8 +52,8 @@ type MergedColumns = Readonly<{
 }>
 
 /**
- * The columns of all chunks in order of first appearance, with the summaries of all their values. Chunks may differ
- * in their columns: at most as many are kept as a table may have.
+ * The columns of all chunks in order of first appearance, with the summaries of all their values. Chunks may differ in
+ * their columns: the maximum number of columns held is that of a table.
  */
 async function mergeColumns(
   { chunks }: ColumnsOfRows,
@@ -64,7 +64,7 @@ async function mergeColumns(
   let count = known.size
   let last: readonly ChunkColumn[] | undefined
   for (const { chunk } of chunks) {
-    if (chunk.columns === last) continue // The same summaries add nothing.
+    if (chunk.columns === last) continue // This chunk has the same summaries as the previous one, so they add nothing.
     last = chunk.columns
     for (const { summary } of chunk.columns) {
       const { id } = summary

@@ -1,4 +1,5 @@
-// Stores rows as segments, one after the other, each under a new, pending object ID, and gives them to a target.
+// Stores rows as segments, one after the other, each under a new, pending object ID, and gives the segments to a
+// target.
 import type { Bytes } from '../../base/bytes.js'
 import { invariant } from '../../base/invariant.js'
 import { StoreError } from '../../base/store-error.js'
@@ -85,7 +86,7 @@ export class SegmentSink implements RowSink {
     return this.#builder
   }
 
-  /** Adds the last rows of a segment and stores it. Does nothing if it has none. */
+  /** Adds the last rows of a segment and stores it. Does nothing if the segment has no rows. */
   async end({ texts, columns, claims }: RowBatch): Promise<void> {
     this.add(texts)
     const object = this.#object

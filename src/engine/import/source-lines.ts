@@ -2,11 +2,14 @@
 import { withLine } from '../../base/data-error.js'
 import { isStoreError } from '../../base/store-error.js'
 
-/** Maximum number of rows that do not begin on the line after the previous row. The lines of later rows are unknown. */
+/**
+ * Maximum number of noted rows that do not begin on the line after the previous row's. After so many, lines are
+ * unknown.
+ */
 const STEPS_MAX = 65_536
 
 export class SourceLines {
-  /** These rows, with their lines. */
+  /** The rows that do not begin on the line after the previous row's, with their lines. */
   readonly #steps: { readonly row: number; readonly line: number }[] = []
   #rows = 0
   #expected = 0
@@ -20,7 +23,7 @@ export class SourceLines {
     this.#rows++
   }
 
-  /** undefined: the line is unknown. */
+  /** The line of a row; undefined: the line is unknown. */
   lineOf(row: number): number | undefined {
     let [low, high] = [0, this.#steps.length]
     while (low < high) {
@@ -33,14 +36,14 @@ export class SourceLines {
     return step.line + row - step.row
   }
 
-  /** The line of the first of some rows; 0: the rows are not on consecutive lines. */
+  /** The line of the first of some rows; 0: the rows are not on consecutive lines, or their lines are unknown. */
   firstLine(row: number, count: number): number {
     const line = this.lineOf(row)
     if (line === undefined || count === 0) return 0
     return this.lineOf(row + count - 1) === line + count - 1 ? line : 0
   }
 
-  /** The failure, with the line in the source if it has a row. */
+  /** The failure. If it names a row, it gets the line of this row in the source. */
   located(failure: unknown): unknown {
     if (!isStoreError(failure) || failure.row === undefined) return failure
     return withLine(failure, this.lineOf(failure.row))
@@ -49,7 +52,8 @@ export class SourceLines {
 
 /**
  * The line of a row of a body.
- * @param lines - The lines of rewritten rows; undefined: the chunks of the body have their lines.
+ * @param lines - The lines of rewritten rows; undefined: no row was rewritten, so the chunks of the body have the
+ *   lines.
  */
 export function lineOfRow(
   lines: SourceLines | undefined,
@@ -74,7 +78,7 @@ export function keepLines<T extends object>(rows: T, lines: SourceLines): T {
   return Object.assign(rows, { [LINES]: lines })
 }
 
-/** undefined: the rows are as given, or are JSON. */
+/** The lines of rewritten rows; undefined: the rows were not rewritten, or are JSON. */
 export function linesOf(rows: unknown): SourceLines | undefined {
   return (Object(rows) as { [LINES]?: SourceLines })[LINES]
 }

@@ -26,7 +26,10 @@ export type SourceProgress = Readonly<{ rows: number; bytes: number }>
 export class SourceRows {
   readonly pieces: AsyncIterable<Bytes>
   readonly format: SourceFormat
-  /** Whether a blank source counts as a source without rows, instead of a fault; undefined: its owner cannot say. */
+  /**
+   * Whether a blank source counts as a source without rows; otherwise it is a fault. undefined: a fault, and the caller
+   * has no option to allow it.
+   */
   readonly allowEmpty: boolean | undefined
   /** The lines of rows that were rewritten. */
   readonly lines: SourceLines | undefined
@@ -52,11 +55,12 @@ export class SourceRows {
   }
 }
 
-/** Receives the chunks of a source, in order, once they are stored. @returns whether it takes more */
+/** Receives the chunks of a source, in order, once they are stored. @returns whether it takes more chunks */
 export type ChunkTaker = (chunk: StoredChunk, files: FileIds) => Promise<boolean>
 
 /**
- * Reads a source to its end, or until the taker wants no more. The taker keeps what it received before a failure.
+ * Reads a source to its end, or until the taker wants no more chunks. After a failure, the chunks taken before it stay
+ * with the taker.
  * @throws {StoreError} as `prepareRows`; what the source throws
  */
 export async function readSource(
@@ -66,7 +70,7 @@ export async function readSource(
 ): Promise<void> {
   const limits = runLimits(team.options)
   let rows = 0
-  let lineBreaks = 0 // Before the run; line breaks of the header count for the first run.
+  let lineBreaks = 0 // Line breaks before the run. Those of the header count for the first run.
   const place = new CharacterPlace()
   let columns: readonly ChunkColumn[] = []
   try {
@@ -106,7 +110,10 @@ async function prepareRun(
   }
 }
 
-/** The columns of a chunk: the list of the previous chunk if it is equal, as usual, so that they share it. */
+/**
+ * The columns of a chunk: usually the list of the previous chunk, which is returned if it is equal, so that the chunks
+ * share one list.
+ */
 export function sharedColumns(
   before: readonly ChunkColumn[] | undefined,
   { columns }: Pick<StoredChunk, 'columns'>,

@@ -1,13 +1,13 @@
 // The records of a stash: its head, its chunk references and their column lists.
 //
 // Invariants:
-// - A chunk exists from the commit of its reference on; its objects are durable before.
-// - A stash that may have lost chunks after a power failure, or whose chunks have expired, is neither used nor
-//   extended until it is deleted. Otherwise the chunks before and after the loss would pass for the whole.
-// - Replacing a chunk increments the head's number. So a finalize, which checks the head, links exactly the
-//   references that it read.
-// - Deleting a stash deletes its head. References live under the head's nonce, so those of a deleted stash never
-//   belong to a later stash with the same ID.
+// - A chunk exists from the commit of its reference on. Its objects are durable before that commit.
+// - A stash that may have lost chunks after a power failure, or whose chunks have expired, is neither used nor extended
+//   until it is deleted. Otherwise the chunks before and after the loss would pass for the whole.
+// - Replacing a chunk increments the head's number. So a finalize, which checks the head, links exactly the references
+//   that it read.
+// - Deleting a stash deletes its head. References live under the head's nonce, so those of a deleted stash never belong
+//   to a later stash with the same ID.
 import type { Awaitable } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { yieldToEventLoop } from '../../base/platform.js'
@@ -46,14 +46,14 @@ export type SerialChunk = Readonly<{ serial: string; chunk: StoredChunk }>
 export type StashContent = Readonly<{ chunks: readonly SerialChunk[]; check: KvCheck }>
 
 /**
- * The number of a new stash. A stash with a lower one began before a possible loss of commits: its chunks may be
+ * The number of a new stash. A stash with a lower number began before a possible loss of commits: its chunks may be
  * gone.
  */
 export function firstNumber(base: number): number {
   return Math.min(base, FIRST_NUMBER_MAX)
 }
 
-/** A number has 48 bits. Half of the numbers are left for replaced chunks. */
+/** A number has 48 bits. Half of the numbers are reserved for increments by replaced chunks. */
 const FIRST_NUMBER_MAX = 2 ** 47
 
 /** The number and chunks of a stash when a job began with it. */
@@ -61,8 +61,9 @@ export type Staged = Readonly<{ number: number; chunks: number }>
 
 /**
  * @param base - The version base of the store.
- * @param staged - Allows a number below that of a new stash if the stash still has all this. Default: not allowed.
- * @throws {StoreError} STASH_NOT_FOUND if it has no chunk, or has lost some
+ * @param staged - Allows a number below that of a new stash if the stash still has this number and these chunks.
+ *   Default: not allowed.
+ * @throws {StoreError} STASH_NOT_FOUND if the stash has no chunk, or may have lost chunks
  */
 export async function readStash(
   view: KvView,
@@ -92,7 +93,7 @@ export function isWhole({ state, number }: StashHead, base: number): boolean {
 }
 
 /**
- * The current number and chunks of a stash; undefined: it may have lost some.
+ * The current number and chunks of a stash; undefined: it may have lost chunks.
  * @param base - The version base of the store.
  */
 export async function readStaged(
@@ -118,13 +119,15 @@ function checkIsWhole(stashId: string, head: StashHead, base: number): void {
   )
 }
 
-/** Scans both ranges at the same time: each is a round trip to another thread or machine. */
+/** Scans both ranges at the same time, because each scan is a round trip to another thread or machine. */
 function readAllChunks(view: KvView, nonce: Bytes): Awaitable<SerialChunk[]> {
   const scans = [columnListsRange(nonce), chunksRange(nonce)].map(firstBatch)
   return readAhead(view, { keys: [], scans }, (known) => readChunks(known, nonce))
 }
 
-/** Columns that are decoded in one turn of the event loop, approximately. A chunk may have a thousand of its own. */
+/**
+ * Approximate number of columns that are decoded in one turn of the event loop. One chunk may have a thousand columns.
+ */
 const COLUMNS_AT_ONCE = 4_096
 
 async function readChunks(view: KvView, nonce: Bytes): Promise<SerialChunk[]> {
@@ -175,7 +178,7 @@ export type PutState = Readonly<{
 }>
 
 /**
- * The records that the plan of a put needs. Reads the head, because the other keys contain its nonce.
+ * The records that the plan of a put needs. This reads the head first, because the other keys contain its nonce.
  * @param fresh - The head of the stash if it is new.
  */
 export async function aheadOfPut(
@@ -194,7 +197,7 @@ export async function aheadOfPut(
 
 /**
  * @param fresh - The head of the stash if it is new.
- * @throws {StoreError} STASH_NOT_FOUND if it has lost chunks
+ * @throws {StoreError} STASH_NOT_FOUND if the stash may have lost chunks
  */
 export async function readPutState(
   view: KvView,
@@ -253,7 +256,10 @@ type Put = readonly [Bytes, Bytes]
 
 type FoundList = Readonly<{ name: ColumnListName; put: Put | null }>
 
-/** The stash's record of this column list, or the one to put. `probe` is incremented past a CRC of another list. */
+/**
+ * The stash's record of this column list, or the record to put. `probe` is incremented while another list has the same
+ * CRC and `probe`.
+ */
 async function findColumnList(view: KvView, nonce: Bytes, chunk: StoredChunk): Promise<FoundList> {
   const record = columnListOf(chunk)
   const crc = columnListCrc(record)
@@ -296,8 +302,9 @@ export function planDelete(stashId: string, headBytes: Bytes): KvCommit {
 const DIGITS = /^[0-9]+$/
 
 /**
- * The order of the serials of a stash: numeric if all are digits, however many, otherwise by code point. `1` and `01`
- * are two serials; equal numbers are ordered by code point. CONTRACT.md, section 7.
+ * The order of the serials of a stash: numeric if both serials consist of digits only, of any number of digits;
+ * otherwise by code point. `1` and `01` are two serials; equal numbers are ordered by code point. CONTRACT.md, section
+ * 7.
  */
 export function compareSerials(
   serials: readonly string[],
@@ -305,7 +312,7 @@ export function compareSerials(
   return serials.every((serial) => DIGITS.test(serial)) ? compareNumbers : compareTexts
 }
 
-/** Compares without floats: of two numbers without leading zeros, the longer one is greater. */
+/** Compares numbers of any length as texts: of two numbers without leading zeros, the longer one is greater. */
 function compareNumbers(left: string, right: string): number {
   const a = left.replace(/^0+/, '')
   const b = right.replace(/^0+/, '')

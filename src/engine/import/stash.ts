@@ -37,7 +37,10 @@ type PreparedChunk = Pick<PreparedRows, 'chunk' | 'files'>
 
 export class TeamStash implements Stash {
   readonly id: string
-  /** What the stash had when a job began with it; undefined: there is no job, or it may have lost chunks before. */
+  /**
+   * What the stash had when a job began with it; undefined: there is no job, or the stash may have lost chunks before
+   * the job began.
+   */
   readonly staged: Staged | undefined
   readonly #team: TeamContext
 
@@ -48,7 +51,10 @@ export class TeamStash implements Stash {
     this.staged = this.isWhole() ? OWN_STAGED : staged
   }
 
-  /** Whether its one chunk is the whole input of an operation: errors count its rows without naming a chunk. */
+  /**
+   * Whether the stash has one chunk that is the whole input of an operation. Then errors count its rows without naming
+   * a chunk.
+   */
   isWhole(): boolean {
     return this.id.startsWith(OWN_STASH)
   }
@@ -123,7 +129,10 @@ export class TeamStash implements Stash {
     )
   }
 
-  /** @returns whether the chunk is stored; false: another commit refused it, or it would replace a chunk and may not */
+  /**
+   * @returns whether the chunk is stored; false: another commit caused a refusal, or the put would replace a chunk,
+   *   which this attempt must not
+   */
   async #tryPut(
     serial: string,
     { chunk, files }: PreparedChunk,
@@ -158,7 +167,7 @@ export class TeamStash implements Stash {
     const planned = await partition.read(kv.shared ? planAhead : plan)
     if (planned === undefined) return false
     const { commit, state } = planned
-    // Outside the view, because counting opens another view.
+    // This runs outside the view, because counting opens another view.
     await limits.checkChunk(this.#team, this.id, bytes, state.reference)
     const { ok } = await incarnation.commit(this.#team, objects, commit)
     if (ok) limits.storeChunk(this.#team, this.id, bytes, state.reference)
@@ -166,7 +175,7 @@ export class TeamStash implements Stash {
     return ok
   }
 
-  /** Refuses one chunk too many. Concurrent chunks may pass; finalize counts all. */
+  /** Refuses one chunk too many. Concurrent puts may exceed the maximum; finalize counts all chunks. */
   async #checkCount(view: KvView, { headBytes, head, reference }: PutState): Promise<void> {
     if (headBytes === null || reference !== null) return
     const { stashChunksMax } = this.#team.options

@@ -1,5 +1,5 @@
-// Checks stored rows against a schema. Column summaries alone judge a chunk. A chunk with a misfit is read to name
-// the first one, and a chunk is rewritten only if some cells are not stored in the form of their columns.
+// Checks stored rows against a schema. A chunk is judged by its column summaries alone. It is read only if it has a
+// misfit, to name the first one. It is rewritten only if some cells are not stored in the form of their columns.
 import { type Awaitable, isSync } from '../../base/awaitable.js'
 import { StoreError } from '../../base/store-error.js'
 import type { Steps } from '../../base/time-slices.js'
@@ -34,8 +34,8 @@ export type RowPolicy = Readonly<{
   schema: IndexedSchema
   formatChecks: boolean
   /**
-   * Whether the schema was inferred from, or widened for, these rows. Then every value fits, except those that no
-   * type holds (objects, numbers beyond a double).
+   * Whether the schema was inferred from, or widened for, these rows. Then every value fits, except values that no type
+   * holds (objects, numbers beyond a double).
    */
   inferred: boolean
   /** Whether misfits are left out rather than refused. */
@@ -62,7 +62,7 @@ export function decideColumns(policy: RowPolicy, columns: StoredChunk['columns']
 }
 
 /**
- * Whether an operation refuses rows with these columns, whatever rows follow.
+ * Whether an operation refuses rows with these columns, whatever rows follow them.
  * @param schema - The schema of the table; null: it is inferred from the rows.
  */
 export function areRefused(
@@ -92,14 +92,14 @@ export function columnFits(policy: ValueRules, type: ColumnType, summary: Column
 function needsRewrite(type: ColumnType, summary: ColumnSummary): boolean {
   const { seen } = summary
   const isPlain = type.kind === 'string' || type.kind === 'markdown'
-  if (seen & SEEN.emptyText && !isPlain) return true // `""` is an empty cell in all other kinds.
+  if (seen & SEEN.emptyText && !isPlain) return true // In columns of all other kinds, `""` is an empty cell.
   // An element that was taken as text stays text, even if the column becomes `string` later.
   if (type.kind === 'array' && needsTextForm(type, summary)) return true
   const storedText = (seen & SEEN.fromText) !== 0 && (seen & SEEN.storedText) !== 0
   return storedText && takesTokens(type)
 }
 
-/** Whether CSV text in a column of this type may need another token than a string. */
+/** Whether CSV text in a column of this type may have to be stored as a token other than a string. */
 function takesTokens({ kind }: ColumnType): boolean {
   return kind === 'number' || kind === 'boolean' || kind === 'array' || kind === 'duration'
 }
@@ -139,7 +139,7 @@ export function toStoredToken(token: string, type: ColumnType, fromText: boolean
   return convertToken(token, type)
 }
 
-/** The token for CSV text, in a column that stores tokens. */
+/** The token to store for CSV text in a column that may store tokens other than strings. */
 function tokenOfText(text: string, { kind }: ColumnType): string {
   if (kind === 'array') return compactToken(text.trim())
   if (kind === 'boolean') return text.toLowerCase()
@@ -147,7 +147,7 @@ function tokenOfText(text: string, { kind }: ColumnType): string {
   return isNumberToken(trimmed) ? compactToken(trimmed) : JSON.stringify(text)
 }
 
-/** Rewrites a chunk so that its segments can be linked. `files`: the files that they name. */
+/** Rewrites a chunk so that its segments can be linked. `files`: the files that its rows name. */
 export async function chunkToStoredForm(
   context: TeamContext,
   chunk: StoredChunk,
@@ -176,7 +176,7 @@ export async function chunkToStoredForm(
   return { chunk: { ...chunk, segments, namesFiles: !files.isEmpty }, files }
 }
 
-/** The summaries of rewritten rows, made again because the old flags may be wrong for them. */
+/** Makes the summaries of rewritten rows: the flags of the old summaries may be wrong for them. */
 export function* summarizeRows(
   texts: readonly string[],
   before: readonly ColumnSummary[],
@@ -292,7 +292,7 @@ export function* cellFits(
   fromText: boolean,
 ): Steps<boolean> {
   if (policy.inferred) {
-    const summary = { ...newSummary(id), ...NO_KINDS } // Only values that no type holds count.
+    const summary = { ...newSummary(id), ...NO_KINDS } // Only values that no type holds are misfits here.
     if (!fromText) yield* summarizeTokenInSteps(summary, token)
     return columnFits(policy, type, summary)
   }
@@ -316,7 +316,7 @@ export function fieldOf(token: string): string {
   return token.startsWith('"') ? String(JSON.parse(token)) : token
 }
 
-/** The first column that the table lacks and that has only empty cells, which no row's text shows. */
+/** The first column that the table lacks. A column with only empty cells is in no row's text, only in the summaries. */
 function firstUnknownColumn(
   policy: RowPolicy,
   chunk: StoredChunk,

@@ -24,13 +24,13 @@ export type GivenStream = Readonly<{
 }>
 
 /**
- * Maximum number of rows and bytes of a run. Memory holds a run about four times: in the window, cut, scanned, and as
- * a segment.
+ * Maximum number of rows and bytes of a run. Memory holds a run about four times: in the window of the source, as a cut
+ * run, as scanned rows, and as a segment.
  */
 const RUN_ROWS_MAX = 65_536
 const RUN_BYTES_MAX = 8 * 1024 * 1024
 
-/** The text of a row may be so many times as long in its source: each character may be an escape. */
+/** Maximum factor by which the text of a row may be longer in its source: each character may be an escape there. */
 const ROW_BYTES_FACTOR = 6
 
 /** The limits at which a source of rows is cut. */
@@ -43,7 +43,7 @@ export function runLimits({ rowBytesMax }: Pick<ResolvedOptions, 'rowBytesMax'>)
 }
 
 /**
- * The stream among the forms of rows; null: they are given in another form.
+ * The rows as a stream; null: they are given in another form.
  * @param readBy - Wraps the pieces of the caller.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */
@@ -89,7 +89,10 @@ export function chunksOf(rows: unknown): AsyncIterable<TextRows> | null {
   throw invalidRowsInput(`chunks must be an async iterable of texts, not ${typeName(chunks)}`)
 }
 
-/** A text without rows in any format. Bytes of CSV and TSV are left to the scanner, as bodies of HTTP are. */
+/**
+ * A text that has no rows in any format. Bytes of CSV and TSV are not tested for this: the scanner judges them, as it
+ * judges bodies of HTTP.
+ */
 const BLANK_TEXT = /^\ufeff?[ \t\r\n]*$/
 
 function pathForText(text: string, format: SourceFormat): StoreError {
@@ -98,7 +101,7 @@ function pathForText(text: string, format: SourceFormat): StoreError {
   return invalidRowsInput(`${problem}: ${advice}; a header alone ends with a line end`)
 }
 
-/** Bytes of a text that are scanned for ends of rows in one turn of the event loop. */
+/** Number of bytes of a text that are scanned for ends of rows in one turn of the event loop. */
 const PIECE_BYTES = 256 * 1024
 
 export async function* piecesOfBytes(bytes: Bytes): AsyncGenerator<Bytes, void> {
@@ -195,23 +198,25 @@ function openRun(
 
 /** The place in a JSON source where the next run begins, in characters of a string, as messages count them. */
 export class CharacterPlace {
-  /** How many more bytes than characters the rows had so far. Between rows each character has one byte. */
+  /**
+   * The number of bytes minus the number of characters of the rows so far. Between rows each character has one byte.
+   */
   #moreBytes = 0
 
   of({ offset }: CutRun): number {
     return offset - this.#moreBytes
   }
 
-  /** @param run - Its rows have been read, so they are valid UTF-8. */
+  /** @param run - A run whose rows have been read, so that they are valid UTF-8. */
   pass({ bytes }: CutRun): void {
     this.#moreBytes += bytes.length - utf8StringLength(bytes)
   }
 }
 
-/** The rows of a run as one body. @param charsBefore - Characters of a JSON source before the run. */
+/** The rows of a run as one body. @param charsBefore - The number of characters of a JSON source before the run. */
 export function textOfRun(run: CutRun, format: SourceFormat, charsBefore: number): TextRows {
   const whole = concatBytes(partsOfRun(run, format))
-  if (isJson(format)) return { json: whole, offset: charsBefore - 1 } // A bracket precedes it.
+  if (isJson(format)) return { json: whole, offset: charsBefore - 1 } // A bracket is put before the run.
   return format === 'csv' ? { csv: whole } : { tsv: whole }
 }
 
@@ -226,12 +231,12 @@ export function makeFaultError({ message, line, isEmpty }: SourceFault, canAllow
 /** The beginnings of URLs, absolute paths and explicit relative paths. */
 const BEGINNING = /^(?:[a-z][a-z\d+.-]*:[\\/]|(?:blob|data|file):|(?:\.{1,2}|~)?[\\/])/i
 const EXTENSION = /\.(?:csv|tsv|tab|txt|json|ndjson|jsonl|parquet|xlsx?|gz|zst|zip)$/i
-/** The beginnings of JSON and quoted fields. */
+/** The beginnings of JSON and of quoted fields. */
 const CONTENT = /^["[{]/
 
 /**
  * Whether a text of rows is probably a path or a URL, from a caller who meant the content of the file. A text with a
- * line end is not.
+ * line end is never taken for one.
  */
 function looksLikePath(text: string): boolean {
   if (text.length > PATH_CHARS_MAX || /[\r\n]/.test(text)) return false
@@ -239,5 +244,5 @@ function looksLikePath(text: string): boolean {
   return !CONTENT.test(trimmed) && (BEGINNING.test(trimmed) || EXTENSION.test(trimmed))
 }
 
-/** The limit of most file systems. */
+/** Maximum number of characters of a path in most file systems. */
 const PATH_CHARS_MAX = 4_096

@@ -15,7 +15,7 @@ const ISSUE_CHARS_MAX = 300
 
 /**
  * The rows as the validator of a schema returns them; without a validator, the rows as they are.
- * @param schema - As a caller gives it.
+ * @param schema - The schema as the caller gave it, not checked yet.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR if the rows are not objects that a validator could take
  */
 export function validatedRows(schema: unknown, rows: RowsInput | Stash): RowsInput | Stash {
@@ -36,7 +36,7 @@ async function* validated(
   for await (const row of rows) yield await validatedRow(validator, row, index++)
 }
 
-/** The row ID is not a cell: it bypasses the validator, which may not know it. */
+/** The row ID is not a cell: it bypasses the validator, whose schema may not have it. */
 async function validatedRow(
   validator: StandardSchema,
   given: RowInput,

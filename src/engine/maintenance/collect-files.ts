@@ -1,9 +1,9 @@
-// Deletes files that no row names. Repeatable: a crash at any point leaves work for the next garbage collection.
+// Deletes files that no row names. It can be repeated: after a crash at any point, the next garbage collection does the
+// remaining work.
 //
 // Invariants:
-// - A file that a row names is never deleted, even during concurrent writes. Markers are read first, then the rows,
-//   and the commit that deletes checks the markers: a row written after the scan has changed its marker
-//   (file-markers.ts).
+// - A file that a row names is never deleted, even during concurrent writes. Markers are read first, then the rows, and
+//   the commit that deletes checks the markers: a row written after the scan has changed its marker (file-markers.ts).
 // - A file is never deleted before `fileRetentionMs`, at least 24 hours, after its completion.
 // - The commit that deletes files checks their records and the files head, so the sum of the bytes stays exact. It
 //   leaves their objects to the garbage collection of objects, which spares objects being read.
@@ -32,7 +32,7 @@ import { collectUnreferenced, type FilePlace } from './file-marks.js'
 
 type FileContext = Pick<StoreContext, 'options' | 'segments'>
 
-/** How many files a garbage collection deleted. */
+/** The number of files that a garbage collection deleted. */
 export type FilesCollected = Readonly<{ files: number }>
 
 /** Limits of one garbage collection of a team. The next garbage collection continues where this one stopped. */
@@ -46,7 +46,7 @@ type CollectionLimits = Readonly<{
 
 const LIMITS: CollectionLimits = { candidatesMax: 10_000, lookedAtMax: 200_000, passesMax: 10 }
 
-/** Files deleted in one commit; files read by one query. */
+/** Maximum number of files that one commit deletes. `READ_COUNT`: that one query reads. */
 const DELETE_COUNT = 200
 const SCAN_COUNT = 1_000
 /** Maximum number of attempts to commit while others add files, or rows that name files. */
@@ -55,7 +55,7 @@ const TRIES_MAX = 20
 export class FileCollector {
   readonly #context: FileContext
   readonly #limits: CollectionLimits
-  /** The key at which the next garbage collection of a team continues, for unfinished teams. */
+  /** For each team whose garbage collection is unfinished, the key at which the next one continues. */
   readonly #starts = new Map<string, Bytes>()
 
   constructor(context: FileContext, limits = LIMITS) {
@@ -156,7 +156,7 @@ async function deleteCandidates(
       headBytes: await view.get(FILES_HEAD_KEY),
       records: await view.getMany(left.map(({ file }) => fileKey(file))),
     }))
-    left = left.filter((_, i) => records[i] !== null) // Others collect too: this head is outdated.
+    left = left.filter((_, i) => records[i] !== null) // Another process also collects, so this head is outdated.
     if (left.length === 0) return 0
     const result = await partition.commit({
       checks: [
@@ -169,7 +169,7 @@ async function deleteCandidates(
     })
     if (result.ok) return left.length
     const changed = new Set(result.failed.map(({ key }) => toHex(key)))
-    if (changed.has(toHex(MANY_FILES_MARKER_KEY))) return 0 // Any of them may now be named.
+    if (changed.has(toHex(MANY_FILES_MARKER_KEY))) return 0 // Rows may now name any of the files.
     left = left.filter((one) => !checksOfCandidate(one).some(({ key }) => changed.has(toHex(key))))
     return REFUSED
   }
@@ -189,7 +189,10 @@ function headWithout(headBytes: Bytes | null, gone: readonly Candidate[]): Bytes
   return encodeFilesHead({ files: files - gone.length, bytes: bytes - goneBytes })
 }
 
-/** Deletes markers of deleted files. A commit puts such a marker if its file is deleted at the same time. */
+/**
+ * Deletes markers of deleted files. A marker without a file remains if a commit puts it while its file is being
+ * deleted.
+ */
 async function collectMarkers(partition: KvPartition): Promise<void> {
   let start = keyAfter(MANY_FILES_MARKER_KEY)
   for (;;) {

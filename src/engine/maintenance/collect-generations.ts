@@ -47,7 +47,10 @@ import type { Visit } from './team-visits.js'
 
 type Retired = Readonly<{ table: TableKey; bytes: Bytes; retirement: Retirement }>
 
-/** Maximum number of tables that hints name and that are examined one by one. With more, all tables of the team are. */
+/**
+ * Maximum number of tables that are examined one by one because hints name them. If hints name more tables, all tables
+ * of the team are examined.
+ */
 const TABLES_MAX = 64
 
 /** The tables that a visit examines; null: all. */
@@ -144,7 +147,7 @@ async function readRetired(view: KvView, tables: Names): Promise<Retired[]> {
   return all
 }
 
-/** Hints of examined tables that still have overwritten rows, or were deleted and are not gone. */
+/** Hints of examined tables that still have overwritten rows, and of deleted tables that still have records. */
 export async function laterTables(
   { options }: StoreContext,
   { partition, about }: Visit,
@@ -194,7 +197,7 @@ async function dropGenerations(partition: KvPartition, over: readonly Retired[])
   })
   const dropping = await commitUnchanged(partition, marks, (left) => {
     return { puts: left.map(({ key, marked }) => [key, marked] as const) }
-  }) // Without those that another garbage collection drops.
+  }) // `dropping` lacks the generations that another garbage collection drops.
   await deleteRanges(
     partition,
     dropping.map(({ rows }) => rows),
@@ -233,7 +236,9 @@ export async function collectSchemas(visit: Visit): Promise<void> {
   await deleteKeys(partition, unused)
 }
 
-/** The schemas that the histories of tables need: those of the first change and all later ones. */
+/**
+ * The schemas that the histories of tables need: the schemas of the first change of a history and of all later changes.
+ */
 class HistorySchemas {
   readonly #view: KvView
   /** The keys of the first needed schemas, by table; null: the table has no history. */

@@ -1,7 +1,7 @@
 // Garbage collection of the histories and logs of tables.
 //
-// Invariant: before anything of a history is deleted, a commit records up to which version. Readers of the history
-// check this in the view in which they read it.
+// Invariant: before a part of a history is deleted, a commit records the version up to which the history is deleted.
+// Readers check this version in the view in which they read the history.
 
 import { type Bytes, toHex } from '../../base/bytes.js'
 import {
@@ -39,14 +39,14 @@ import type { StoreContext } from '../context/store-context.js'
 import { hintedNames } from './hinted-records.js'
 import type { Visit } from './team-visits.js'
 
-/** Maximum number of changes per query, and of bytes. */
+/** Maximum number of changes that one query reads, and of their bytes. */
 const SCAN_COUNT = 500
 const SCAN_BYTES = 4 * 1024 * 1024
 
 /** Maximum number of keys to delete that are held in memory. */
 const DELETE_COUNT = 10_000
 
-/** In the order of deletion. */
+/** The ranges of a history and a log, in the order of deletion. */
 const RANGES = [ROWS_BEFORE_RANGE, CHANGES_RANGE, LOG_RANGE]
 
 /** Deletes changes past retention, and histories and logs of deleted tables. */
@@ -69,9 +69,9 @@ export async function collectHistory(context: StoreContext, visit: Visit): Promi
 }
 
 /**
- * Whether a table has a history that this opening of the store does not shorten. It was opened without a retention,
- * so it may be a command on a store that otherwise keeps a history. A change made without a history ends the history
- * and leaves it to garbage collection.
+ * Whether a table has a history that this process does not shorten. The process opened the store without a retention,
+ * so it may be a command on a store that otherwise keeps a history. If a change has been made without a history, the
+ * history has ended, and garbage collection deletes it.
  */
 export async function isLeftAlone(
   { options }: StoreContext,
@@ -140,7 +140,7 @@ async function deleteRowsBefore(
 
 type Over = Readonly<{ key: Bytes; version: number; record: Bytes }>
 
-/** The oldest changes, if they are past retention. */
+/** The oldest changes that are past retention. */
 async function findOldChanges(
   context: StoreContext,
   view: KvView,
@@ -162,7 +162,7 @@ async function findOldChanges(
   return over
 }
 
-/** Deletes the entries of a log that are past retention. Keeps at least the newest. */
+/** Deletes the entries of a log that are past retention. Keeps at least the newest entry. */
 async function shortenLog(
   context: StoreContext,
   partition: KvPartition,
@@ -191,8 +191,8 @@ async function firstKept(
 }
 
 /**
- * @param oldest - Entries from this time on are kept.
- * @param firstChange - Changes from this version on are kept, and so are their entries.
+ * @param oldest - Entries of this time and later are kept.
+ * @param firstChange - The version of the first change that is kept. Entries of this version and later are kept, too.
  */
 async function firstSince(
   view: KvView,
@@ -211,8 +211,8 @@ async function firstSince(
 }
 
 /**
- * The key of the oldest entry to keep without a history: one of the newest, within the limits of time, number and
- * bytes.
+ * The key of the oldest entry to keep for a table without a history. From the newest entry backwards, entries are kept
+ * within the limits of time, number and bytes.
  */
 async function firstWithin(view: KvView, range: KeyRange, oldest: number): Promise<Bytes | null> {
   let kept: Bytes | null = null
@@ -232,7 +232,7 @@ async function firstWithin(view: KvView, range: KeyRange, oldest: number): Promi
   }
 }
 
-/** The first change of the history of a table; null: it has none. */
+/** The key of the first change of the history of a table; null: the table has no history. */
 export async function firstChange(view: KvView, table: TableKey): Promise<Bytes | null> {
   const [entry] = await view.scan({ ...changesRange(table, 0), count: 1 })
   return entry === undefined ? null : entry[1]

@@ -2,12 +2,14 @@
 //
 // Invariants:
 // - An incarnation has ended when its record says so, or when its record has not changed for `jobLeaseMs` while this
-//   process watched. So two clocks are never compared. A process that lives all the same continues as a new
+//   process watched. So two clocks are never compared. If the process lives nevertheless, it continues as a new
 //   incarnation, and loses its pending work.
-// - The order is: its record is marked as ended; then its writer records are deleted in all teams listed after that;
-//   then its record is deleted. A crash in between leaves the rest to the next garbage collection of any process.
+// - The order is: first, the record of the incarnation is marked as ended; then its writer records are deleted in all
+//   teams, which are listed after the mark; then its record is deleted. After a crash in between, the next garbage
+//   collection of any process does the rest.
 // - A process that died may have had unwritten notes of due teams (leases/due-teams), so all teams are noted first.
-// - Each process does this by itself, not as a duty with a lease (duty-run), because all such leases depend on it.
+// - Each process ends incarnations by itself, not as a duty with a lease (duty-run), because all such leases depend on
+//   this work.
 import { sameBytes } from '../../base/bytes.js'
 import { monotonicMs } from '../../base/clock.js'
 import { encodeIncarnation } from '../../format/incarnation-records.js'
@@ -22,7 +24,7 @@ import { readTeams } from '../context/team-entries.js'
 
 type CollectionContext = Pick<StoreContext, 'kv' | 'ids' | 'options' | 'dueTeams'>
 
-/** A record, and the monotonic time since when it is known to have these bytes. */
+/** The bytes of a record, and the monotonic time at which they were first seen. */
 type Seen = Pick<FoundIncarnation, 'bytes'> & Readonly<{ since: number }>
 
 export class IncarnationCollector {
@@ -35,13 +37,13 @@ export class IncarnationCollector {
     this.#context = context
   }
 
-  /** @returns how many incarnations were ended. */
+  /** @returns the number of incarnations that were ended. */
   async collect(): Promise<number> {
     const { kv, dueTeams } = this.#context
     const system = kv.partition('')
     if (!kv.shared && !this.#isAlone) await this.#deleteDuties()
     const over = this.#findOver(await system.read(readIncarnations))
-    // Before the marks, so that a crash in between leaves this to the next garbage collection.
+    // The teams are noted before the marks, so that after a crash in between the next garbage collection notes them.
     const hasDied = over.some(({ record }) => !record.hasEnded)
     if (kv.shared && hasDied) await dueTeams.noteAll(await system.read(readTeams))
     const ended: KvCheck[] = []
@@ -53,7 +55,7 @@ export class IncarnationCollector {
       names.add(found.name)
     }
     if (ended.length === 0) return 0
-    // Listed after the marks: a writer record put from now on does not count.
+    // The teams are listed after the marks: a writer record that is put from now on has no effect.
     for (const teamId of await system.read(readTeams)) {
       await deleteWriters(kv.partition(teamId), names)
     }
@@ -63,7 +65,7 @@ export class IncarnationCollector {
   /** Deletes what only a shared store needs: leases of duties, and hints. */
   async #deleteDuties(): Promise<void> {
     const { kv } = this.#context
-    const system = kv.partition('') // It has the times of garbage collections, but no hints.
+    const system = kv.partition('') // This partition has the times of garbage collections, but no hints.
     await deleteRanges(system, [DUTIES_RANGE, DUE_TEAMS_RANGE])
     for (const name of await system.read(readTeams)) {
       await deleteRanges(kv.partition(name), [DUTIES_RANGE, WORK_HINTS_RANGE])
@@ -82,7 +84,7 @@ export class IncarnationCollector {
       const before = this.#seen.get(name)
       const since = before !== undefined && sameBytes(before.bytes, bytes) ? before.since : now
       seen.set(name, { bytes, since })
-      // If no other process can write, no other has the store open.
+      // If no other process can write, no other process has the store open.
       const isOver = record.hasEnded || !kv.shared || now - since >= options.jobLeaseMs
       if (isOver) over.push(found)
     }
@@ -90,7 +92,7 @@ export class IncarnationCollector {
     return over
   }
 
-  /** null: it has renewed its record meanwhile, or another garbage collection has marked it. */
+  /** null: the incarnation has renewed its record meanwhile, or another garbage collection has marked it. */
   async #markEnded(
     system: KvPartition,
     { key, bytes, record }: FoundIncarnation,

@@ -1,7 +1,7 @@
 // Deletes jobs that ended long ago, and restores missing entries of the list of open jobs.
 //
-// Invariant: the parts of a result are written after their job and deleted after it. So parts without a job are left
-// from an unfinished garbage collection.
+// Invariant: the parts of a result are written after their job and deleted after it. So parts without a job remain from
+// an unfinished garbage collection.
 import { sameBytes, toHex } from '../../base/bytes.js'
 import { decodeJob } from '../../format/job-records.js'
 import {
@@ -29,7 +29,7 @@ type Found = Readonly<{
   gone: readonly JobKey[]
 }>
 
-/** @returns how many jobs were deleted. */
+/** @returns the number of jobs that were deleted. */
 export async function collectJobs(context: StoreContext, visit: Visit): Promise<number> {
   const { teamId, partition } = visit
   const jobs = hintedNames(visit, 'job')
@@ -42,7 +42,7 @@ export async function collectJobs(context: StoreContext, visit: Visit): Promise<
     if (!isListed) await system.commit({ puts: [[key, EMPTY_RECORD]] })
   }
   const deleted = await deleteUnchanged(partition, over)
-  // The parts of a result mean nothing without the job.
+  // The parts of a result are deleted without a check: they mean nothing without the job.
   const ended = [...gone, ...over.map(({ job }) => job)]
   await deleteRanges(partition, ended.map(jobResultsRange))
   return deleted
@@ -99,7 +99,7 @@ async function findNamed(
   return { over, open: [], gone: [...gone.values()] }
 }
 
-/** Hints of the jobs that were examined too early. */
+/** Hints of the jobs that were examined before they could be deleted. */
 export function laterJobs({ options }: StoreContext, visit: Visit): Promise<Hint[]> {
   return laterHints(visit, 'job', jobKey, (record) => {
     const { state } = decodeJob(record)

@@ -1,4 +1,4 @@
-// Garbage collection of key indexes that no table uses: those of overwritten rows and of changed keys.
+// Garbage collection of key indexes that no table uses: the indexes of overwritten rows and of changed keys.
 //
 // Invariant: the head of a table names its index from the commit that makes the index on, and never names an index
 // again after dropping it. So an index that one view shows as unused stays unused.
@@ -18,7 +18,7 @@ import { deleteRanges } from '../commit/delete-records.js'
 import { tablesOf } from './collect-generations.js'
 import type { Visit } from './team-visits.js'
 
-/** Bytes of a key up to the end of the index's name. */
+/** Number of bytes of a record key up to the end of the index's name. */
 const INDEX_KEY_BYTES = 25
 
 export async function collectKeyIndexes(visit: Visit): Promise<void> {

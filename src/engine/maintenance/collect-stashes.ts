@@ -2,9 +2,10 @@
 //
 // Invariants:
 // - A stash is whole or has ended: the commit that marks its head as expired comes before the deletion of its chunks.
-//   Until garbage collection runs, a stash past its lifetime works as any other, and has all its chunks.
-// - An expired head is kept for some time, so that the rest of an import that paused too long is refused instead of
-//   being taken for the whole. The number of such heads is bounded: a put into a forgotten stash creates a new one.
+//   Until garbage collection runs, a stash past its lifetime works like any other stash, and has all its chunks.
+// - An expired head is kept for some time. So if an import pauses too long, its remaining chunks are refused instead of
+//   being taken for the whole import. The number of such heads is bounded. A put into a stash whose head was deleted
+//   creates a new stash.
 import type { Bytes } from '../../base/bytes.js'
 import { fromUtf8 } from '../../base/bytes.js'
 import { decodeChunkSegments } from '../../format/chunk-records.js'
@@ -35,7 +36,7 @@ const EXPIRED_KEPT_MAX = 10_000
 /** Maximum number of stashes per team that one garbage collection ends. The next one continues. */
 const ENDED_AT_ONCE_MAX = 10_000
 
-/** @returns how many stashes ended. */
+/** @returns the number of stashes that ended. */
 export async function collectStashes(context: StoreContext, visit: Visit): Promise<number> {
   const { partition } = visit
   const heads = hintedNames(visit, 'stash')?.map(headKeyOf) ?? null
@@ -59,7 +60,7 @@ function headKeyOf(stashId: Bytes): Bytes {
 }
 
 /**
- * Ends stashes whose last chunk is older than their lifetime. First a commit marks the head; a put clears this mark.
+ * Ends stashes whose last chunk is older than their lifetime. First a commit marks the head; a put removes this mark.
  * Then the chunks are checked again, and a second commit expires the stash.
  */
 async function expireStashes(
@@ -104,7 +105,9 @@ async function isPast(view: KvView, head: StashHead, oldest: number): Promise<bo
   return (await lastPutAt(view, head, oldest)) <= oldest
 }
 
-/** When the last chunk was put. @param enough - Later times need not be exact. */
+/**
+ * When the last chunk was put. @param enough - The search ends at a time after this: the result may then be too early
+ */
 async function lastPutAt(
   view: KvView,
   { nonce, since }: StashHead,

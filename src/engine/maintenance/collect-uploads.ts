@@ -11,8 +11,8 @@ import type { Visit } from './team-visits.js'
 type UploadContext = Pick<StoreContext, 'options' | 'uploads'>
 
 /**
- * Ends the uploads of a team that were not completed in time, and forgets those completed long ago. Then no record
- * names the bytes that they received, and the garbage collection of objects deletes them.
+ * Ends the uploads of a team that were not completed in time, and deletes the records of uploads that were completed
+ * long ago. Then no record names the bytes that they received, and the garbage collection of objects deletes them.
  */
 export async function collectUploads(
   { options, uploads }: UploadContext,
@@ -35,7 +35,7 @@ export async function collectUploads(
   return ended
 }
 
-/** Hints of the uploads that were examined too early: they now end later. */
+/** Hints of the uploads that were examined before their end, because it is now later than the hint said. */
 export function laterUploads({ options }: UploadContext, visit: Visit): Promise<Hint[]> {
   return laterHints(visit, 'upload', uploadKey, (record) => {
     return endOfUpload(options, decodeUpload(record)) + 1

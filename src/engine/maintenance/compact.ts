@@ -1,12 +1,12 @@
 // Compaction: rewrites an extent with its row records as a new segment. Positions, row IDs, row versions and the
-// table's version stay; readers and writers are not disturbed.
+// table's version do not change. Readers and writers are not disturbed.
 //
 // Invariants:
 // - The commit that swaps the segment checks the extent page, and a commit that appends to a page checks it too. So
 //   neither overwrites the other.
-// - Compacted row records are deleted only after the swap, each checked by its exact bytes: a newer one stays
-//   above the new segment. A crash in between leaves records that equal the rows of the segment.
-// - Cells are copied as they are stored; conversions on read stay necessary.
+// - Compacted row records are deleted only after the swap, each checked by its exact bytes: a newer record stays above
+//   the new segment. After a crash in between, records remain that equal the rows of the segment.
+// - Cells are copied as they are stored, so reading still has to convert them.
 import { inBatches } from '../../base/batches.js'
 import type { Bytes } from '../../base/bytes.js'
 import { sameBytes, toHex } from '../../base/bytes.js'
@@ -52,10 +52,10 @@ import type { Visit } from './team-visits.js'
 /** An extent and the number of its row records. */
 type Candidate = ExtentPlace & Readonly<{ recordCount: number }>
 
-/** Extents named by hints that are examined in one view, with concurrent queries. */
+/** Maximum number of extents named by hints that are examined in one view, with concurrent queries. */
 const LOOKED_AT_ONCE = 64
 
-/** Maximum UTF-16 units that a compaction holds in memory. An extent with more text is not compacted. */
+/** Maximum number of UTF-16 units that a compaction holds in memory. An extent with more text is not compacted. */
 const COMPACTION_CHARS_MAX = 64 * 1024 * 1024
 
 type TeamPlace = Readonly<{ teamId: string; partition: KvPartition }>
@@ -139,7 +139,8 @@ async function selectCandidates(
   for (const candidate of counted) {
     if (page === null || !isOnPage(page, candidate)) page = await readPageOfExtent(view, candidate)
     if (page === null || !isRewritable(page, candidate)) continue
-    // Decodes one entry instead of the whole page: a large table that changes everywhere has many candidates.
+    // This decodes one entry instead of the whole page, because a large table that changes everywhere has many
+    // candidates.
     const entry = decodeExtentEntry(page.bytes, candidate.extent % PAGE_EXTENTS)
     if (entry === null) continue
     const isClosed = entry.segment === null
@@ -217,7 +218,7 @@ async function compactExtent(
       puts: [[place.page.key, encodeExtentPage(entries)], ...hints],
     })
     ids.release(objects)
-    if (!ok) return 'refused' // The page has changed: left to the next compaction.
+    if (!ok) return 'refused' // The page has changed, so the extent is left to the next compaction.
   } catch (failure) {
     ids.releaseAfter(failure, objects)
     throw failure
@@ -264,7 +265,7 @@ async function writeCompacted(
   let chars = 0
   const compacted = compactedSegment(entry)
   const old = compacted === null ? null : await context.segments.footer(compacted)
-  // An extent without live rows at an earlier compaction may still have some of its tombstones.
+  // If an earlier compaction found no live row in the extent, some of its tombstones may still exist.
   for await (const stored of storedTexts(context, entry)) {
     for (const text of stored) {
       const slot = texts.length
@@ -282,7 +283,7 @@ async function writeCompacted(
   return putCompacted(context, texts, versions, liveRows === texts.length ? null : deleted)
 }
 
-/** The rows below the records: those of the segment, or undefined for each slot. */
+/** The rows below the records: the rows of the segment, or undefined for each slot if there is no segment. */
 async function* storedTexts(
   context: StoreContext,
   { segment, rowCount }: ExtentEntry,

@@ -1,16 +1,14 @@
 // One run of a duty (garbage collection, compaction, recompression, garbage collection of files, deletion of objects)
-// over the partitions of a store. On a shared store, the process that holds the lease of a duty on a partition does
-// it.
+// over the partitions of a store. On a shared store, a duty on a partition is done by the process that holds its lease.
 //
 // Invariants:
-// - Every commit of a duty checks its lease (commit/lease). A lease is taken by a commit that checks the previous
-//   one, and its bytes are never reused. So taking a lease at the wrong time can only cause double work, never harm
-//   data.
-// - A lease lasts as long as the incarnation of its owner (leases/incarnation), whose record is renewed anyway. So a
-//   process that continues its duties writes no lease, and a process that leaves them to others reads one record per
-//   duty.
+// - Every commit of a duty checks its lease (commit/lease). A lease is taken by a commit that checks the previous one,
+//   and its bytes are never reused. So taking a lease at the wrong time can only cause double work, never harm data.
+// - A lease lasts as long as the incarnation of its owner (leases/incarnation), whose record is renewed in any case. So
+//   a process that continues its duties writes no lease, and a process that leaves the duties to others reads one
+//   record per duty.
 // - The record of an incarnation is durable before its first lease. An incarnation that has ended, or has no record,
-//   never lives again.
+//   never counts as living again.
 // - A store that is not shared has no leases.
 import { decodeDutyLease, encodeDutyLease, NO_INCARNATION } from '../../format/duty-records.js'
 import { decodeIncarnation } from '../../format/incarnation-records.js'
@@ -22,7 +20,7 @@ import type { StoreContext } from '../context/store-context.js'
 
 type DutyContext = Pick<StoreContext, 'kv' | 'ids' | 'incarnation'>
 
-/** A lease of this process, and whether this run took it. */
+/** A lease that this process holds. `isTaken`: whether this run took it. */
 type Held = KvCheck & Readonly<{ isTaken: boolean }>
 
 export class DutyRun {
@@ -31,7 +29,7 @@ export class DutyRun {
   /** Called before each step. @throws the reason to end the run */
   readonly checkGoesOn: CheckGoesOn
   readonly #context: DutyContext
-  /** Whether incarnations live, as far as this run has checked. */
+  /** Whether incarnations live, for those that this run has checked. */
   readonly #living = new Map<string, boolean>()
 
   constructor(context: DutyContext, takesOver: boolean, checkGoesOn: CheckGoesOn) {
@@ -43,8 +41,8 @@ export class DutyRun {
   /**
    * Does a duty on a partition, unless another process does it.
    * @param name - The name of the partition.
-   * @param work - Must commit only through the partition that it gets.
-   * @returns undefined: another process does it, or has taken it over meanwhile.
+   * @param work - The work. It must commit only through the partition that it gets.
+   * @returns undefined: another process does the duty, or has taken it over meanwhile.
    */
   async on<T>(
     duty: Duty,
@@ -98,7 +96,7 @@ export class DutyRun {
   }
 }
 
-/** Makes a lease free for any process. */
+/** Changes a lease so that any process may take it. */
 async function giveBack(partition: KvPartition, { key, equals }: KvCheck): Promise<void> {
   if (equals === null) return
   const { epoch } = decodeDutyLease(equals)

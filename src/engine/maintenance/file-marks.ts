@@ -1,13 +1,13 @@
 // Marks the files that rows still name.
 //
 // Invariants:
-// - The mark covers every place of rows: row records, the extents of all generations with pages (current, retired and
-//   half deleted), and chunks of stashes. One view lists these places.
+// - The mark covers all places where rows are: row records; the extents of all generations that have pages (the
+//   current, retired and half deleted ones); and the chunks of stashes. One view lists these places.
 // - A segment row under a row record is skipped: the record replaces the row, and no compaction reverts that. So a
-//   value that an update or a deletion removed from a table keeps no file.
-// - Segments are read after the view. A segment that cannot be read may name any file: then the mark has no result,
-//   and the caller must keep all files. (The end of a stash or a compaction may have removed the segment's name
-//   meanwhile; the next mark finds its rows in their new place.)
+//   value that an update or a deletion has removed from a table does not prevent the deletion of a file.
+// - Segments are read after the view. A segment that cannot be read may name any file: then the mark has no result, and
+//   the caller must keep all files. (The end of a stash or a compaction may have removed the segment's name meanwhile;
+//   the next mark finds its rows in their new place.)
 import { type Bytes, sameBytes, toHex, utf8 } from '../../base/bytes.js'
 import { isStoreError } from '../../base/store-error.js'
 import { decodeChunkSegments } from '../../format/chunk-records.js'
@@ -62,7 +62,7 @@ export async function collectUnreferenced(
 
 /** The candidates that no row has been found to name. */
 class SoughtFiles {
-  /** By their first six bytes as a number, which is faster to look up than a text. */
+  /** The files by their first six bytes as a number: a number is faster to look up than a text. */
   readonly #files = new Map<number, FileKey[]>()
 
   constructor(files: readonly FileKey[]) {
@@ -99,7 +99,8 @@ function numberOfFile(file: FileKey): number {
 type Place = Readonly<{ segment: SegmentRef; hidden: number[] }>
 
 /**
- * Marks the files that row records name, and lists the segments to read: first those of stashes, without hidden rows.
+ * Marks the files that row records name, and lists the segments to read: first the segments of stashes, which have no
+ * hidden rows.
  */
 async function readPlaces(view: KvView, sought: SoughtFiles): Promise<Place[]> {
   const places: Place[] = []
@@ -157,7 +158,7 @@ async function markSegment(
   if (named.length === 0) return
   const doubtful = await namedByHidden(segments, sought, segment, hidden)
   for (const file of named) if (!doubtful.has(file)) sought.found(file)
-  // Another row may name the same file as a hidden row.
+  // The search ends when none of the files that hidden rows name is sought: another row may name the same file.
   const isDone = (): boolean => !named.some((file) => sought.has(file))
   if (!isDone()) await markRows(segments, sought, segment, hidden, isDone)
 }

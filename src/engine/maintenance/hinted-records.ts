@@ -1,4 +1,5 @@
-// The records that a step of a garbage collection examines: all of a range, or those that hints name.
+// The records that a step of a garbage collection examines: all records of a range, or only the records that hints
+// name.
 import type { Awaitable } from '../../base/awaitable.js'
 import { inBatches } from '../../base/batches.js'
 import type { Bytes } from '../../base/bytes.js'
@@ -39,7 +40,7 @@ export async function* scanHintedRecords(
 }
 
 /**
- * Hints of what was examined too early, for records that still exist.
+ * Later hints for the records that hints named and that still exist, because they were examined too early.
  * @param dueOf - When to examine the record again.
  */
 export async function laterHints(

@@ -1,7 +1,7 @@
-// When garbage collections of a store last ended, so that a store that is opened often is not collected at each
-// opening.
+// The times at which garbage collections of a store last ended. So a store that is opened often is not collected at
+// each opening.
 //
-// A shared store has no such records: there each team has the time of its last scan.
+// A shared store has no such records: each of its teams has the time of its own last scan.
 import type { Duty } from '../../format/keys.js'
 import { decodeLastScan, encodeLastScan, lastScanKey } from '../../format/work-records.js'
 import type { StoreContext } from '../context/store-context.js'
@@ -21,8 +21,8 @@ export async function noteCollected(
 }
 
 /**
- * Whether to collect a store when it is opened: its last garbage collection ended at least an interval ago, or never.
- * A new store is not collected, so that its first import comes first.
+ * Whether to collect a store when it is opened: its last garbage collection ended at least an interval ago, or never. A
+ * new store is not collected, so that nothing delays its first import.
  */
 export async function isCollectionDue(
   { kv, options }: StoreContext,
@@ -37,7 +37,7 @@ export async function isCollectionDue(
   })
 }
 
-/** Whether a recorded time is less than a period ago. A future time is not: the clock was set back. */
+/** Whether a recorded time is less than a period ago. A time in the future does not count: the clock was set back. */
 export function isRecent(at: number, now: number, periodMs: number): boolean {
   return at <= now && now - at < periodMs
 }

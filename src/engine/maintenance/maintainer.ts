@@ -1,13 +1,14 @@
-// Deletes unreferenced and expired data. Repeatable: a crash at any point leaves work for the next garbage
-// collection, and nothing leaks permanently.
+// Deletes unreferenced and expired data. It can be repeated: after a crash at any point, the next garbage collection
+// does the remaining work, and nothing leaks permanently.
 //
 // Invariants:
 // - A record that makes others unreachable (a stash head, a retirement) is marked or deleted by a commit before
 //   anything below it is deleted.
-// - An object is deleted only after two marks, at least `orphanGraceMs` apart, found neither a record that names it
-//   nor a pending state, and no mark in between found a record. So no reader and no commit still uses it. On a shared
-//   store this holds for the objects of all incarnations (leases/incarnation, collect-incarnations). (Objects of
-//   uploads that a PUT replaced or a completion refused are deleted at once: only these two use them.)
+// - An object is deleted only after two marks, at least `orphanGraceMs` apart. Both have found that no record names the
+//   object and that it is not pending, and no mark in between has found a record that names it. So no reader and no
+//   commit still uses it. On a shared store this holds for the objects of all incarnations (leases/incarnation,
+//   collect-incarnations). (Objects of uploads that a PUT replaced or a completion refused are deleted at once: nothing
+//   but the upload uses them.)
 // - On a shared store, each commit for a team checks the lease of its duty (duty-run), and a run goes where there is
 //   work (team-visits).
 import { inBatches } from '../../base/batches.js'
@@ -99,8 +100,9 @@ export class Maintainer {
   /**
    * Collects everything but files, which are collected less often. Concurrent calls share one garbage collection.
    * @param takesOver - Whether to collect what other processes collect, too.
-   * @param signal - Of this caller; see `SharedRun`.
-   * @param compacted - The number of compactions just done. Default: none has run, so one runs first.
+   * @param signal - Aborts the call of this caller only; see `SharedRun`.
+   * @param compacted - The number of extents that a compaction has just rewritten. Default: no compaction has run, so
+   *   one runs first.
    */
   collectTables(
     takesOver = false,
@@ -138,7 +140,7 @@ export class Maintainer {
     })
   }
 
-  /** Runs, or joins, a run that calls share. */
+  /** Starts a run that calls share, or joins it. */
   #share<T>(
     shared: SharedRun<T>,
     takesOver: boolean,
@@ -151,12 +153,12 @@ export class Maintainer {
     })
   }
 
-  /** Where no other process can write, a run leaves nothing to others. */
+  /** Whether a run leaves no work to other processes: on request, and if no other process can write. */
   #takesAll(takesOver: boolean): boolean {
     return takesOver || !this.#context.kv.shared
   }
 
-  /** Ends the incarnations of dead processes, so that this one can take over their duties. */
+  /** Ends the incarnations of dead processes, so that this process can take over their duties. */
   async #endOthers(): Promise<void> {
     if (this.#context.kv.shared) await this.#incarnations.collect()
   }
@@ -185,7 +187,7 @@ export class Maintainer {
     let files = 0
     await this.#visits.files.each(run, async ({ teamId, partition }) => {
       files += (await this.#fileCollector.collect(teamId, partition, run.checkGoesOn)).files
-      // Rows that stop naming a file give no hint: where there are files, each garbage collection looks.
+      // Rows that stop naming a file give no hint: so if a team has files, each garbage collection examines the team.
       const head = await partition.read((view) => view.get(FILES_HEAD_KEY))
       return { isDue: decodeFilesHeadOrEmpty(head).files > 0 }
     })
@@ -202,7 +204,7 @@ export class Maintainer {
   async #collectAll(run: DutyRun, compacted?: number): Promise<TablesCollected> {
     const { kv, limits, uploads } = this.#context
     const all = { stashes: 0, generations: 0, uploads: 0, jobs: 0 }
-    await this.#incarnations.collect() // First, so that nothing is spared for ended processes.
+    await this.#incarnations.collect() // This comes first, so that nothing is kept for processes that have ended.
     const compactions = compacted ?? (await this.compact(run.takesOver))
     await this.#visits.garbageCollection.each(run, async (visit) => {
       try {
@@ -228,20 +230,20 @@ export class Maintainer {
     return { compactions, ...all, objects }
   }
 
-  /** @returns how many objects were deleted. */
+  /** @returns the number of objects that were deleted. */
   async #collectDueObjects(run: DutyRun): Promise<number> {
     const records = await this.#dueObjects(run)
     if (records === null) return 0
     const deleted = await run.on('objects', '', (system) => this.#collectObjects(system, run))
     if (deleted === undefined)
-      this.#context.activity.bytesHeld = undefined // Another process counts it.
+      this.#context.activity.bytesHeld = undefined // Another process counts the bytes.
     else await this.#settleObjects(records)
     return deleted ?? 0
   }
 
   /**
-   * Whether to look for objects that no record names. On a shared store: if any team was worked on since the last
-   * look, or if unnamed objects wait for their deletion.
+   * Whether to look for objects that no record names. On a shared store a look is needed only if the duty has worked on
+   * a team since the last look, or if unnamed objects wait for their deletion.
    * @returns the records that say so; null: no look is needed.
    */
   async #dueObjects(run: DutyRun): Promise<readonly KvCheck[] | null> {
@@ -266,7 +268,8 @@ export class Maintainer {
 
   async #collectObjects(system: KvPartition, { checkGoesOn }: DutyRun): Promise<number> {
     const { objects, options, kv, activity } = this.#context
-    // A store that stopped writing may hold commits with an unknown outcome: this fails, and nothing is deleted.
+    // A store that stopped writing may hold commits with an unknown outcome: then this commit fails, and nothing is
+    // deleted.
     await system.commit({})
     this.#markedAt = monotonicMs()
     // The pending objects are read between the list and the mark: an unnamed listed object is garbage or pending.
@@ -288,9 +291,9 @@ export class Maintainer {
     const before = new Map(this.#unnamed)
     this.#unnamed.clear()
     for (const id of unnamed) this.#unnamed.set(id, before.get(id) ?? now)
-    // Read after the mark: the views of a backup that takes its hold later do not name these objects.
+    // This is read after the mark: if a backup takes its hold later, its views do not name these objects.
     if ((await readInUse(this.#context)).isHeld) return 0 // The next mark finds them again.
-    if (doomed.length > 0) await kv.flush?.() // A power failure must not restore a record that names one.
+    if (doomed.length > 0) await kv.flush?.() // A power failure must not restore a record that names a deleted object.
     for (const some of inBatches(doomed, DELETE_COUNT)) {
       checkGoesOn()
       await objects.delete(some)
@@ -308,7 +311,7 @@ export async function collectTeam(
   visit: Visit,
 ): Promise<Readonly<{ collected: TeamCollected; later: Hint[] }>> {
   const uploads = await collectUploads(context, visit)
-  await collectHistory(context, visit) // First, because it keeps overwritten rows and schemas.
+  await collectHistory(context, visit) // Histories come first, because they keep overwritten rows and schemas.
   const generations = await collectGenerations(context, visit)
   await collectDeadTables(visit)
   await collectSchemas(visit)
@@ -361,7 +364,7 @@ async function markAll(partitions: readonly KvPartition[]): Promise<Marked> {
   return { named, bytesHeld }
 }
 
-/** Deletes expired idempotency records, except those replaced meanwhile. */
+/** Deletes expired idempotency records, except records that were replaced meanwhile. */
 async function collectRepeats({ options }: StoreContext, { partition }: Visit): Promise<void> {
   const over = await partition.read(async (view) => {
     const found: KvCheck[] = []

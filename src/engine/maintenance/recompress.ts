@@ -1,9 +1,10 @@
-// Recompression: rewrites segments of some age in a smaller form. New segments are written uncompressed, because that
-// is the fastest to write and to read; those that stay are worth the work. Positions, row IDs, row versions, deleted
-// rows, claims, named files and the table's version stay; readers and writers are not disturbed (recompressed-pages).
+// Recompression: rewrites segments of some age in a smaller form. New segments are written uncompressed, because
+// uncompressed ones are the fastest to write and to read. Segments that live long are worth the work of compressing
+// them. Positions, row IDs, row versions, deleted rows, claims, named files and the table's version stay; readers and
+// writers are not disturbed (recompressed-pages).
 //
-// Invariant: the flags of the extent entries alone tell what is left to do, so a run that ends early or crashes loses
-// nothing.
+// Invariant: the flags of the extent entries alone tell which segments are still to be examined, so a run that ends
+// early or crashes loses nothing.
 
 import { inBatches } from '../../base/batches.js'
 import { type Bytes, toHex } from '../../base/bytes.js'
@@ -38,10 +39,10 @@ import { SegmentAges } from './segment-ages.js'
 import { stagedAmong } from './staged-chunks.js'
 import type { Left, TeamVisits, Visit } from './team-visits.js'
 
-/** Bytes of segments that are rewritten before a commit names the results. */
+/** Number of bytes of segments that are rewritten before a commit names the results. */
 const COMMIT_BYTES = 64 * 1024 * 1024
 
-/** Pages whose segments may be rewritten together, and are looked up together in the chunks of stashes. */
+/** Number of pages whose segments may be rewritten together, and are looked up together in the chunks of stashes. */
 const PAGES_AT_ONCE = 64
 
 /** Maximum number of damaged segments that are remembered, so that each is reported once and not read by every run. */
@@ -59,7 +60,7 @@ export class Recompressor {
   readonly #damaged = new Set<ObjectId>()
   /** The pace of the run in progress. */
   #pace: Pace | undefined
-  /** The commit stamp at which no work was left. */
+  /** The commit stamp at the end of the last run, if no work was left then. */
   #doneAt: object | undefined
 
   constructor(context: StoreContext) {
@@ -102,14 +103,14 @@ export class Recompressor {
     return sum
   }
 
-  /** @param tables - Tables with segments that were left. */
+  /** @param tables - Tables with segments that the run left for a later run. */
   #later(tables: readonly Bytes[]): Left {
     const { clock, recompressionAgeMs } = this.#context.options
     const due = clock.now() + Math.max(1, recompressionAgeMs)
     return { hints: tables.map((about): Hint => ({ due, kind: 'table', about })) }
   }
 
-  /** @returns the tables with segments that were left. */
+  /** @returns the tables with segments that are left for a later run. */
   async #recompressTeam(visit: Visit, work: Work, sum: Sum): Promise<Bytes[]> {
     const { codec } = work
     const noteDamaged = (ref: SegmentRef, failure: StoreError): void => this.#note(ref, failure)
@@ -136,7 +137,9 @@ export class Recompressor {
     return [...left.values()]
   }
 
-  /** On a shared store, segments that share an object were compressed when they were made. */
+  /**
+   * Skips damaged segments and, on a shared store, segments that share an object: these were compressed when written.
+   */
   #isSkipped(group: Group): boolean {
     const { kv } = this.#context
     return group.some(({ ref }) => {
@@ -149,8 +152,9 @@ export class Recompressor {
   }
 
   /**
-   * Reads the page again, because the pages before it may have taken minutes.
-   * @returns whether no group was left for the next run.
+   * Rewrites the groups of a page. Reads the page again, because the work on the pages before it may have taken
+   * minutes.
+   * @returns false: a group is left for the next run.
    */
   async #recompressPage(
     pages: RecompressedPages,
@@ -203,7 +207,7 @@ async function pagesToRecompression({ partition, isFull, about }: Visit): Promis
 
 /**
  * The pace of background work that reads many bytes. It pauses, so that readers and writers have the disk and the
- * processor, and ends early when the store closes.
+ * processor, and the work ends early when the store closes.
  */
 class Pace {
   readonly #lifecycle: StoreContext['lifecycle']
@@ -233,7 +237,7 @@ class Pace {
     return this.#lifecycle.isClosing
   }
 
-  /** Waits until so many bytes may be read. */
+  /** Waits until this number of bytes may be read. */
   async turn(bytes: number): Promise<void> {
     const began = Math.max(monotonicMs(), this.#next)
     this.#next = began + bytes / this.#bytesPerMs

@@ -4,11 +4,12 @@
 // - The commit that swaps segments checks their pages, and swaps an entry only if it still has the rewritten segment.
 //   So it undoes no compaction, merge or append. The same commit swaps the segment in the chunks that name it
 //   (staged-chunks).
-// - A new segment is durable before that commit. The old one is left to garbage collection, which spares it while
-//   readers may still use it.
-// - An entry is flagged as recompressed by the commit that names the recompressed segment, or that finds
-//   recompression not worthwhile.
-// - Small segments that wait to be stored have their own memory, of at most `GATHERED_BYTES_MAX` and one more object.
+// - A new segment is durable before that commit. Garbage collection deletes the old segment, but not while readers may
+//   still use it.
+// - An entry is flagged as recompressed by the commit that names the recompressed segment, or by the commit that notes
+//   that recompression is not worthwhile.
+// - Small segments that wait to be stored have their own memory. Its maximum size is `GATHERED_BYTES_MAX` plus one
+//   object.
 import type { Bytes } from '../../base/bytes.js'
 import type { CodecName } from '../../base/codecs.js'
 import { isStoreError, StoreError } from '../../base/store-error.js'
@@ -38,10 +39,10 @@ import { type Found, type Group, segmentGroupBytes } from './recompression-group
 import { planChunkSwaps, type StagedSwap } from './staged-chunks.js'
 import type { Visit } from './team-visits.js'
 
-/** Maximum number of attempts to swap a page that others change. After that it is left to the next run. */
+/** Maximum number of attempts to swap a page that others change. After that the page is left to the next run. */
 const SWAP_TRIES_MAX = 8
 
-/** Bytes of small segments that are stored together. */
+/** Number of bytes of small segments that are stored together. */
 const GATHERED_BYTES_MAX = 512 * 1024
 
 const START = { start: 0, limit: PACKED_SEEN_BYTES }
@@ -97,8 +98,8 @@ export class RecompressedPages {
   }
 
   /**
-   * Reads the segments of an object, and packs them if any is unpacked. Gathers small ones. If one is damaged, the
-   * object stays for it, so the others are left too.
+   * Reads the segments of an object, and packs them if any is unpacked. Small segments are gathered. If one segment is
+   * damaged, the object must stay for it, so none of its segments is rewritten.
    */
   async take(group: Group): Promise<void> {
     if (await this.#isInVain(group)) return this.#leave(group)
@@ -113,12 +114,14 @@ export class RecompressedPages {
     if (this.#smallBytes >= GATHERED_BYTES_MAX) await this.#storeSmall()
   }
 
-  /** Whether a rewrite is pointless: all segments are compressed already, or their object would stay for others. */
+  /**
+   * Whether a rewrite is pointless: all segments are compressed already, or their object would stay for other segments.
+   */
   async #isInVain(group: Group): Promise<boolean> {
     const { objects } = this.#context
     const object = group[0]?.ref.shared?.object
     if (object !== undefined) {
-      // The object is longer than its segments if it has others, or is damaged.
+      // If the object is longer than the segments of the group, it has other segments, or is damaged.
       const end = segmentGroupBytes(group)
       const last = await objects.get(object, { start: end - 1, limit: end + 1 })
       if (last !== null && last.length > 1) return true
@@ -130,7 +133,7 @@ export class RecompressedPages {
     return true
   }
 
-  /** @returns undefined: a segment is damaged, or was replaced and is gone. */
+  /** @returns undefined: a segment is damaged, or was replaced and its object is gone. */
   async #packAll(group: Group): Promise<Repacked[] | undefined> {
     const packed: Repacked[] = []
     for (const found of group) {
@@ -146,7 +149,7 @@ export class RecompressedPages {
     return packed
   }
 
-  /** Whether an entry still names a segment. If none does, a missing object is no damage. */
+  /** Whether an entry still names a segment. If no entry does, a missing object is no damage. */
   async #isNamed({ ref, at }: Found): Promise<boolean> {
     for (const { key, index } of at) {
       if ((await this.entries(key))[index]?.segment?.object === ref.object) return true
@@ -177,7 +180,7 @@ export class RecompressedPages {
       const target = { object, codec: this.#of.codec, takeBuffer }
       const built = await repackSegment(ref, bytes, target)
       if (built.bytes.length > SMALL_SEGMENT_BYTES_MAX) return { ...found, object, built }
-      const own = built.bytes.slice() // A copy: the lent buffer is larger, and many segments wait.
+      const own = built.bytes.slice() // This is a copy, because the lent buffer is larger and many segments wait.
       buffers.give(built.bytes)
       return { ...found, object, built: { ...built, bytes: own } }
     } catch (failure) {
@@ -193,7 +196,7 @@ export class RecompressedPages {
     if (this.#small.length > 0) await this.#store(this.#small.splice(0))
   }
 
-  /** Stores all segments or, if that is not worthwhile, none. */
+  /** Stores all segments or, if they are not smaller enough, none of them. */
   async #store(all: readonly Repacked[]): Promise<void> {
     const { ids, buffers, options } = this.#context
     const bytesMax = Math.floor((1 - options.recompressionSavingMin / 100) * segmentGroupBytes(all))
@@ -204,7 +207,7 @@ export class RecompressedPages {
         this.#leave(all)
         return
       }
-      // Begun in one turn, so that small segments share an object.
+      // All puts begin in one turn of the event loop, so that small segments share an object.
       const puts = await Promise.allSettled(all.map((one) => this.#put(one)))
       for (const put of puts) if (put.status === 'rejected') throw put.reason
       for (const [at, put] of puts.entries()) {
@@ -228,7 +231,7 @@ export class RecompressedPages {
   }
 
   /**
-   * Swaps the rewritten segments into their pages, where no other has replaced the old ones.
+   * Swaps the rewritten segments into their pages, except where another commit has replaced the old segments.
    * @returns false: the page is too busy.
    */
   async swap(): Promise<boolean> {
@@ -305,7 +308,7 @@ export class RecompressedPages {
   }
 }
 
-/** @returns null: it is no page of its table's generation. */
+/** @returns null: the page does not belong to the current generation of its table. */
 async function readLivePage(view: KvView, key: Bytes): Promise<Page | null> {
   const head = await view.get(tableHeadKey(tableOfKey(key)))
   if (head === null) return null
@@ -313,7 +316,7 @@ async function readLivePage(view: KvView, key: Bytes): Promise<Page | null> {
   const first = firstExtentOfPageKey(key)
   const page = first < firstExtent || first >= nextExtent ? null : await view.get(key)
   if (page === null) return null
-  const bytes = page.slice() // A copy: bytes of a view are valid within it.
+  const bytes = page.slice() // This is a copy, because bytes of a view are valid only within the view.
   return { key, bytes, entries: decodeExtentPage(bytes) }
 }
 

@@ -20,7 +20,7 @@ export type Found = Readonly<{
   staged: StagedIn | undefined
 }>
 
-/** All segments that several extent pages name in one object. */
+/** All segments in one object that some extent pages name. */
 export type Group = readonly Found[]
 
 /** `key`: the key of the first page. */
@@ -70,7 +70,10 @@ export function withStaged(
   })
 }
 
-/** Whether a page still names all that it named of a group. @param entries - The current entries of the page. */
+/**
+ * Whether a page still names all segments of a group that it named before. @param entries - The current entries of the
+ * page.
+ */
 export function isNamedBy(entries: readonly ExtentEntry[], page: Bytes, group: Group): boolean {
   return group.every(({ ref, at }) => {
     return at.every(({ key, index }) => {
@@ -84,7 +87,7 @@ export function pagesOf(groups: readonly Group[]): ReadonlySet<Bytes> {
   return new Set(groups.flat().flatMap(({ at }) => at.map(({ key }) => key)))
 }
 
-/** Bytes of the segments as they are stored. */
+/** Size of the segments as they are stored, in bytes. */
 export function segmentGroupBytes(group: Group): number {
   return group.reduce((sum, { ref }) => sum + ref.objectBytes, 0)
 }

@@ -1,4 +1,5 @@
-// The ages of segments, as far as this process can tell: objects have no time, but their IDs count up.
+// The ages of segments, as far as this process can tell. Objects have no time of creation, but the counters in their
+// IDs increase.
 //
 // Invariant: a segment is never taken for older than it is, unless another process of a shared store wrote it.
 
@@ -6,7 +7,7 @@ import { counterOf, incarnationOf } from '../../format/object-id.js'
 import type { ObjectId } from '../../objects/objects.js'
 import type { StoreContext } from '../context/store-context.js'
 
-/** At this monotonic time the objects of the incarnation with lower counters existed. */
+/** At the monotonic time `at`, the objects of the incarnation with counters below `count` existed. */
 type Mark = Readonly<{ at: number; incarnation: string; count: number }>
 
 /** Maximum number of marks per `recompressionAgeMs`. */
@@ -36,8 +37,8 @@ export class SegmentAges {
   }
 
   /**
-   * Whether an object has existed for `recompressionAgeMs`. For objects of other openings the age counts from this
-   * opening.
+   * Whether an object has existed for `recompressionAgeMs`. The age of objects that other processes or earlier openings
+   * of the store wrote counts from this opening of the store.
    */
   isOld(object: ObjectId): boolean {
     const { ids, options } = this.#context

@@ -2,10 +2,12 @@
 import { aborted, checkNotAborted } from '../../base/signals.js'
 import type { CheckGoesOn } from '../commit/stepwise.js'
 
-/** What callers wait for, in messages. */
+/** The name, in messages, of what callers wait for. */
 const WHAT = 'garbageCollection'
 
-/** Calls share a run. A call that takes duties over starts a run of its own after one that does not. */
+/**
+ * Calls share a run. A call that takes duties over does not join a run that does not: it starts its own run after it.
+ */
 export class SharedRun<T> {
   #last: Readonly<{ takesOver: boolean; callers: Callers; result: Promise<T> }> | undefined
 
@@ -38,14 +40,14 @@ export class SharedRun<T> {
 
 /** The callers that wait for one run. */
 class Callers {
-  /** How many have not aborted. */
+  /** Number of callers that have not aborted. */
   #count = 0
   #hasBegun = false
-  /** The reason of the last caller to abort, if all have. */
+  /** The reason of the last caller that aborted, if all callers have aborted. */
   #reason: unknown
   #areGone = false
 
-  /** Whether all have aborted: then the run ends, and nobody joins it. */
+  /** Whether all callers have aborted. Then the run ends, and nobody joins it. */
   get areGone(): boolean {
     return this.#areGone
   }
@@ -59,7 +61,7 @@ class Callers {
     return run(checkGoesOn)
   }
 
-  /** The result of the run. A caller that aborts does not wait, unless its abort ends the run. */
+  /** The result of the run. A caller that aborts waits no longer, except if its abort ends the run. */
   wait<T>(result: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     this.#count++
     if (signal === undefined) return result
@@ -70,7 +72,7 @@ class Callers {
         this.#reason = signal.reason
         if (!this.#areGone || !this.#hasBegun) reject(aborted(WHAT, signal.reason))
       }
-      if (signal.aborted) onAbort() // Aborted by the first step of the run, which has begun.
+      if (signal.aborted) onAbort() // The first step of the run, which has begun, may have aborted the signal.
       signal.addEventListener('abort', onAbort, { once: true })
       const end = (): void => signal.removeEventListener('abort', onAbort)
       result.then(resolve, reject).then(end, end)

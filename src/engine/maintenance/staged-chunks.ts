@@ -1,10 +1,10 @@
-// Segments that chunks of stashes name, besides extents. The commit that swaps a segment swaps it there too:
-// otherwise the old objects would stay as long as the stashes.
+// Segments that both extents and chunks of stashes name. The commit that swaps a segment in its extent swaps it in the
+// chunk, too: otherwise the old objects would stay as long as the stashes.
 //
 // Invariants:
 // - A commit that rewrites the record of a chunk checks this record and the head of its stash, and increments the
-//   number of the head. So a commit that read the chunk before, to link its rows or to replace it, is refused, and
-//   the chunk is read again. No commit names an old object after the swap.
+//   number of the head. So a commit that read the chunk before, to link its rows or to replace it, is refused, and the
+//   chunk is read again. No commit names an old object after the swap.
 // - A stash that has ended or lost chunks stays as it is, because nobody uses it.
 import { type Bytes, sameBytes, toHex } from '../../base/bytes.js'
 import { decodeChunkSegments, withSegments } from '../../format/chunk-records.js'

@@ -1,11 +1,11 @@
-// The visits of a duty to teams. On a shared store the duty goes to the teams with due hints, and examines what these
-// name. Once a day, and when garbage collection is requested, it goes to every team and examines everything.
+// The visits of a duty to teams. On a shared store the duty goes to the teams with due hints, and examines what the
+// hints name. Once a day, and when garbage collection is requested, it goes to every team and examines all records.
 //
 // Invariants:
-// - A hint is deleted by a commit under the lease of the duty, after what it names was examined, and only if nobody
-//   has put it again meanwhile. So a visit that is cut short is made again.
+// - A hint is deleted by a commit under the lease of the duty, and only if nobody has put the hint again meanwhile.
+//   What the hint names is examined before. So a visit that is cut short is made again.
 // - A hint only says where to look. The records alone decide what is deleted, and when: a missing hint delays work
-//   until the daily scan, and a superfluous one costs a read.
+//   until the daily scan, and a superfluous hint costs a read.
 // - A store that is not shared has no hints: each run examines everything.
 import { inBatches } from '../../base/batches.js'
 import { type Bytes, toHex } from '../../base/bytes.js'
@@ -30,7 +30,7 @@ import type { TEAM_DUTIES } from '../leases/due-teams.js'
 import type { DutyRun } from './duty-run.js'
 import { isRecent } from './last-collections.js'
 
-/** How often a duty examines everything, in milliseconds: the longest time until it finds work without a hint. */
+/** How often a duty examines everything, in milliseconds: the maximum time until it finds work without a hint. */
 export const FULL_SCAN_MS = 24 * 3_600_000
 
 /** Maximum number of hints that one visit works on. The next run visits the team again. */
@@ -52,7 +52,7 @@ export type Visit = Readonly<{
   about(kind: HintKind): readonly Bytes[]
 }>
 
-/** What a visit leaves to do. */
+/** The work that is left after a visit. */
 export type Left = Readonly<{
   /** Hints for later visits. */
   hints?: readonly Hint[]
@@ -74,7 +74,7 @@ export class TeamVisits {
   }
 
   /**
-   * Visits the teams that have work for the duty, unless other processes do it.
+   * Visits the teams that have work for the duty, except teams whose work other processes do.
    * @param work - Does the duty in one team.
    */
   async each(run: DutyRun, work: (visit: Visit) => Promise<Left>): Promise<void> {

@@ -1,4 +1,4 @@
-// Adds rows to a table. The last step runs in the table's commit queue, on its current head.
+// Adds rows to a table. The last step runs in the table's commit queue, on the table's current head.
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import { schemaKey } from '../../format/keys.js'
 import type { TableHead } from '../../format/records.js'

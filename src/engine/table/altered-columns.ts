@@ -23,7 +23,7 @@ import { openVersion } from './export-rows.js'
 import { overwriteRows } from './overwrite-rows.js'
 import { preflightTable } from './preflight.js'
 
-/** Changes of some columns. The others stay. */
+/** Changes of some columns. The other columns stay. */
 export type ColumnChanges = Readonly<{
   add: readonly Column[]
   drop: readonly string[]
@@ -76,7 +76,7 @@ export function checkNewNames(given: unknown): ReadonlyMap<string, string> {
 
 type Words = readonly [isTrue: string, isFalse: string] | undefined
 
-/** A column and its new type, for the cells too. */
+/** A request to give a column another type, and to convert its cells to that type. */
 export type Conversion = Readonly<{
   convert: Column
   /** The words for true and false. */
@@ -205,7 +205,10 @@ class CellConverter {
     this.#problemsMax = problemsMax
   }
 
-  /** @param pieces - Whole lines. After a cell that does not fit nothing is yielded, because the result is not used. */
+  /**
+   * @param pieces - Whole lines. After a cell that does not fit, nothing more is yielded: the caller discards the
+   *   result.
+   */
   async *convert(pieces: AsyncIterable<Bytes>): AsyncGenerator<Bytes, void> {
     const slices = this.#team.slices.begin()
     for await (const piece of pieces) {
@@ -221,7 +224,7 @@ class CellConverter {
     refuseRows(this.#problems, this.#problemCount)
   }
 
-  /** null: every cell fits, or not all were read. */
+  /** The cells that do not fit. null: every cell fits, or not all cells were read. */
   report(): Readonly<{ problems: readonly PreflightProblem[]; problemCount: number }> | null {
     if (this.#problemCount === 0 || !this.#isAtEnd) return null
     const problems = this.#problems.map(({ row = 0, value = '', rule = '' }) => {
@@ -258,7 +261,7 @@ class CellConverter {
     return line
   }
 
-  /** null: it does not fit. An empty text is a value that other kinds would lose. */
+  /** null: the cell does not fit. An empty text fits only the kinds of text: others would store it as an empty cell. */
   *#convertCell(token: string): Steps<string | null> {
     const { type } = this.#column
     const rules = { formatChecks: this.#team.options.formatChecks, inferred: false }

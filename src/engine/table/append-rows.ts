@@ -1,5 +1,5 @@
-// Plans how rows are appended to a generation: segments are linked as sealed extents, few rows go to the open extent
-// as row records. Reads only the last extent page.
+// Plans how rows are appended to a generation: segments are linked as sealed extents; if the rows are few, they go to
+// the open extent as row records. Reads only the last extent page.
 //
 // Invariants:
 // - Positions are assigned in input order, after all positions of the generation.
@@ -52,7 +52,7 @@ export function linkableCount(rows: LinkableRows): number {
   return rows.segments.reduce((count, { ref }) => count + ref.rowCount, 0)
 }
 
-/** Bytes of rows as they are stored. */
+/** Size of the rows as they are stored, in bytes. */
 export function linkableBytes(rows: LinkableRows): number {
   if ('texts' in rows) return rows.texts.reduce((bytes, text) => bytes + text.length, 0)
   return rows.segments.reduce((bytes, { ref }) => bytes + ref.objectBytes, 0)

@@ -60,7 +60,7 @@ type CreateRequest = Readonly<{
   isOnlyOfName?: boolean | undefined
   /** IDs of the columns of the table's key. */
   keyColumns?: readonly string[] | undefined
-  /** The job of the create. It names the table. */
+  /** The job that runs the create. Its record has the ID of the new table. */
   guard?: JobGuard | undefined
   /** Whether to keep and return the receipt. */
   receipt?: boolean | undefined
@@ -69,7 +69,7 @@ type CreateRequest = Readonly<{
   signal?: AbortSignal | undefined
 }>
 
-/** The result stored under a key; null: there is none, or no key was given. */
+/** The result stored under a key; null: no result is stored, or no key was given. */
 export async function findCreated(
   team: TeamContext,
   key: RequestKey | undefined,
@@ -154,7 +154,10 @@ type ReadyTable = Readonly<{
   objects: readonly ObjectId[]
 }>
 
-/** The result, or the first result of the request's key. null: the stash has changed since it was read. */
+/**
+ * Commits the table. @returns the result, or the first result of the request's key; null: the stash has changed since
+ * it was read
+ */
 async function commitTable(
   team: TeamContext,
   request: CreateRequest,
@@ -215,7 +218,7 @@ async function commitTable(
   })
 }
 
-/** What already exists of the table. `first`: the result of the request. */
+/** What already exists of the table. `first`: the result that is returned for the request. */
 async function readFirst(
   team: TeamContext,
   { key, name, isOnlyOfName }: CreateRequest,

@@ -110,16 +110,21 @@ function deleteRows(
   return place.team.writers.change(place, plan, ahead, undefined, checkGoesOn)
 }
 
-/** Searches concurrent with other changes of the table. Further ones run in the turn of the deletion. */
+/**
+ * Maximum number of searches concurrent with other changes of the table. Further ones run in the turn of the deletion.
+ */
 const SEARCHES_BESIDE_OTHERS = 2
 
-/** Maximum number of searches, each of which reads the rows again. In its turn, only other processes can interfere. */
+/**
+ * Maximum number of searches, each of which reads the rows again. In the turn of the deletion, only other processes can
+ * interfere.
+ */
 const SEARCHES_MAX = 8
 
 type FoundRows = Readonly<{ commitNonce: Bytes; rowIds: readonly string[] }>
 
 /**
- * Deletes the rows that a search finds, all of them in the state at the commit.
+ * Deletes the rows that a search finds. The search sees the state of the table on which the commit acts.
  * @param search - Finds the row IDs, given the schema. It stops beyond `ROWS_PER_CALL_MAX`.
  * @throws {StoreError} TRANSACTION_CONFLICT with outcome `unchanged` if others change the table during each search
  */
@@ -130,7 +135,7 @@ function deleteFound(
 ): Promise<DeleteRowsResult> {
   const { team } = place
   let searches = 0
-  /** @param wanted - The commit to search in; null: any. @returns null: the table is at another commit. */
+  /** @param wanted - The commit whose state is searched; null: any. @returns null: the table is at another commit. */
   const find = async (wanted: Bytes | null): Promise<FoundRows | null> => {
     const { commitNonce, schema } = await readSchemaOfCommit(place)
     if (wanted !== null && !sameBytes(commitNonce, wanted)) return null
@@ -147,7 +152,7 @@ function deleteFound(
     const isOf = (head: TableHead) =>
       found !== null && sameBytes(head.commitNonce, found.commitNonce)
     const plan: Plan<DeleteRowsResult | null> = async (head, read) => {
-      // A plan that misses records is repeated on the same head: the search is still valid.
+      // A plan that lacks records is repeated on the same head: then the search is still valid.
       if (inTurn && !isOf(head)) found = await find(head.commitNonce)
       if (found === null || !isOf(head)) return { result: null }
       return planDeletes(place, found.rowIds.map(toDelete), key)(head, read)
@@ -210,7 +215,7 @@ function planDeletes(
   }
 }
 
-/** The position of a row, which must be as expected; null: the row does not exist. */
+/** The position of a row, which must be as expected; null: the row does not exist */
 function positionToDelete(
   { team, table }: TablePlace,
   { generation }: TableHead,

@@ -12,7 +12,7 @@ import type { CheckedEnsure } from './check-requests.js'
 import { createTable } from './create-table.js'
 import { alterTable } from './table-life.js'
 
-/** Maximum number of attempts. Another one is needed only if the table is deleted meanwhile. */
+/** Maximum number of attempts. A second one is needed only if the table is deleted during the first. */
 const TRIES_MAX = 10
 
 /** @returns the ID of the oldest table with that name */

@@ -89,7 +89,7 @@ function checkBounds(options: Omit<ExportRequest, 'format'>): void {
 /** All rows of a version are planned at once: a plan has an entry per extent. */
 const PLAN = { rows: Number.MAX_SAFE_INTEGER, wantsSchema: true }
 
-/** Row records that were not compacted are held in memory, up to the bytes of so many pages. */
+/** Row records that were not compacted are held in memory. Their maximum size, in pages of `pageBytesMax`. */
 const CHANGED_PAGES_MAX = 4
 
 /** Plans the rows of a version, or those after a position. */
@@ -155,7 +155,7 @@ export async function openVersion(
     } finally {
       release()
       unpin()
-      if (team.kv.shared) await team.incarnation.publish().catch(() => undefined) // The next renewal publishes it, too.
+      if (team.kv.shared) await team.incarnation.publish().catch(() => undefined) // The next renewal retries.
     }
   }
   const liveRows = runs.reduce((count, run) => count + run.liveRows, 0)

@@ -20,16 +20,16 @@ import { createTable } from './create-table.js'
 
 export type ImportSource = Readonly<{
   fromUrl: string
-  /** undefined: the name of the file without its extension. */
+  /** undefined: the table gets the name of the file without its extension. */
   name: string | undefined
-  /** undefined: taken from the answer. */
+  /** undefined: the answer tells the format. */
   format: SourceFormat | undefined
   /** The dialect of the file; undefined: that of its format. */
   said?: SaidOfRows | undefined
   onSchemaError: OnSchemaError
   /** Whether to keep and return the receipt. */
   receipt?: boolean | undefined
-  /** The job of the import. It names the table. */
+  /** The job that runs the import. Its record has the ID of the new table. */
   guard?: JobGuard | undefined
   /** Who creates the table; undefined: unknown. */
   by?: Authored | undefined
@@ -113,8 +113,8 @@ function dialectOfType(type: RowsType | undefined): Dialect {
 }
 
 /**
- * The format, by the media type or otherwise the extension of the name: many servers send text/plain or
- * application/octet-stream.
+ * The format by the media type. If that names no format (many servers send text/plain or application/octet-stream), by
+ * the extension of the name.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */
 function formatOfSource(

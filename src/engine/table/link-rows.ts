@@ -29,10 +29,10 @@ import { type NewSchema, planNewSchema } from './schema-change.js'
  */
 export type Moved = 'schema' | 'stash' | 'rows'
 
-/** How often each has changed during one operation. */
+/** How often the schema, the stash and the rows have changed during one operation. */
 export type MovedCounts = Readonly<Record<Moved, number>>
 
-/** Maximum number of attempts with a stash whose chunks are replaced meanwhile: each reads all its chunks again. */
+/** Maximum number of attempts with a stash whose chunks are replaced meanwhile. Each attempt reads all chunks again. */
 const STASH_TRIES_MAX = 4
 
 /**
@@ -40,7 +40,7 @@ const STASH_TRIES_MAX = 4
  * @param prepare - Called once. Each attempt gets its result.
  * @param attempt - Resolves to the result, or to what has changed.
  * @throws {StoreError} ABORTED, before an attempt; STORAGE_UNAVAILABLE with outcome `unchanged` if there are too many
- *   changes; what both throw
+ *   changes; what `prepare` and `attempt` throw
  */
 export async function linkUntilDone<P, T extends object>(
   reader: RowsReader,
@@ -89,7 +89,7 @@ export function readLinkBase(
   )
 }
 
-/** The base of a link from what was read ahead, including the schema. */
+/** Makes the base of a link from what was read ahead, including the schema. */
 export async function baseOfLook(
   { team, table }: TablePlace,
   reader: RowsReader,
@@ -111,7 +111,7 @@ export type ReadyRows = Readonly<{
 }>
 
 /**
- * @param schema - What the rows must fit.
+ * @param schema - The schema that the rows must fit.
  * @param hasReceipt - Whether a receipt is requested.
  */
 export async function readyRows(
@@ -125,7 +125,7 @@ export async function readyRows(
   const { source } = base
   const policy = await planRowPolicy(team, source, schema, onSchemaError)
   const rows = await reader.toStoredForm(source, policy)
-  const own = checksOfObjects({ team }, reader) // Before the turn: it may have to commit, without an open view.
+  const own = checksOfObjects({ team }, reader) // Before the turn, because this may commit while no view is open.
   if (!isSync(own)) await own
   await team.limits.checkRows(team, linkableBytes(rows))
   const about = { source, rows, policy, before: base.schema.schema }

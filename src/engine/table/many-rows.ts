@@ -54,7 +54,7 @@ const CALL_BYTES_MAX = 16 * 1024 * 1024
 
 type Version = Readonly<{ version: number }>
 
-/** An update with checked arguments. Errors in the values of its cells are thrown when these are used. */
+/** An update with checked arguments. Errors in the values of its cells are thrown when the cells are used. */
 export type CheckedUpdate = Readonly<{
   rowId: string
   ifMatch: number | bigint | undefined
@@ -181,7 +181,8 @@ export async function keepingResult<T>(
 }
 
 /**
- * @param rowIds - Called before each look. A search in the turn of a change returns its rows there.
+ * @param rowIds - Called before each look. It returns the rows that a search has found so far, perhaps in the turn of
+ *   the change.
  * @returns undefined: the store is not shared, so nothing is read ahead
  */
 export function aheadOfRows(
@@ -200,7 +201,7 @@ export function aheadOfRows(
     ],
     warm: async ({ generation }, read) => {
       const find = withTexts ? findRow : findPosition
-      // Each row asks for the records that it lacks. A missing one must not stop the others.
+      // Each row asks for the records that it lacks. One row whose records are missing must not stop the others.
       await Promise.allSettled(
         rowIds().map(async (rowId) => find(team, read, table, generation, rowId)),
       )
@@ -208,7 +209,7 @@ export function aheadOfRows(
   }
 }
 
-/** The rows of updates, by the indices of the updates. Each must exist, be as expected, and be named once. */
+/** The rows of updates, by the indices of the updates. Each row must exist, be as expected, and be named once. */
 async function findRows(
   { team, table }: TablePlace,
   { generation }: TableHead,
@@ -239,7 +240,7 @@ async function findRows(
 type Judged = Readonly<{ policy: RowPolicy; cells: ReadonlyMap<number, CellChanges> }>
 
 /**
- * Judges all new cells against one schema: the table's, or with `updateSchema` one that they all fit.
+ * Judges all new cells against one schema: the table's, or with `updateSchema` a schema that all cells fit.
  * @returns the cells of the updates without problems, by their indices.
  */
 async function judgeAll(
@@ -271,7 +272,7 @@ async function judgeAll(
   try {
     policy = await policyOf(given.values())
   } catch (failure) {
-    // Finds the updates that fail by themselves. If none does, all together are the problem.
+    // Finds the updates that fail by themselves. If none does, the error is that of all updates together.
     if (isDataError(failure)) await eachOf(given, (cells) => policyOf([cells]).then(() => cells))
     problems.check()
     throw failure

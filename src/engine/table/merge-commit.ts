@@ -73,7 +73,7 @@ export function aheadOfMerge(
   }
 }
 
-/** The result of the first merge with the key of a request; null: there was none, or no key was given. */
+/** The result of the first merge with the key of a request; null: there was no first merge, or no key was given. */
 export async function firstMerge(
   { team, table }: TablePlace,
   { requestKey, dryRun }: CheckedMerge,
@@ -90,7 +90,7 @@ export async function firstMerge(
 
 /**
  * @param head - The head that the draft is based on.
- * @returns `rows` if a compaction has rewritten an extent since.
+ * @returns `rows` if a compaction has rewritten an extent since the draft
  */
 export async function commitMerge(
   prepared: PreparedMerge,

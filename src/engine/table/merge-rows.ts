@@ -1,6 +1,6 @@
 // Merges rows into a table by key. The join and the drafting run concurrently with other changes of the table. The
-// commit succeeds only if no row has changed since; otherwise the changed rows are joined again. After some attempts
-// this runs in the operation's turn, where no other operation of this process interferes.
+// commit succeeds only if no row has changed since the join; otherwise the changed rows are joined again. After some
+// attempts the join, too, runs in the operation's turn, where no other operation of this process interferes.
 import { isSync } from '../../base/awaitable.js'
 import { sameBytes } from '../../base/bytes.js'
 import { isStoreError, StoreError } from '../../base/store-error.js'
@@ -40,10 +40,13 @@ import {
 import { aheadOfMerge, type CheckedMerge, commitMerge, firstMerge } from './merge-commit.js'
 import { readAfterIfMatch } from './overwrite-rows.js'
 
-/** Drafts made concurrently with other changes of the table. Further ones are made in the turn of the merge. */
+/**
+ * Maximum number of drafts made concurrently with other changes of the table. Further ones are made in the turn of the
+ * merge.
+ */
 const TRIES_BESIDE_OTHERS = 2
 
-/** Maximum number of attempts. In its turn, only other processes can interfere. */
+/** Maximum number of attempts. In the turn of the merge, only other processes can interfere. */
 const TRIES_MAX = 50
 
 /** Maximum number of retries with new fingerprint keys, after rows with different keys had the same fingerprint. */
@@ -59,7 +62,7 @@ export async function mergeIntoTable(
     const read: ReadRecord = (key) => view.get(key)
     const repeat = await firstMerge(place, request, read)
     if (repeat !== null) return repeat
-    // Before any row is read, so that the refusal does not depend on the place of the first wrong cell.
+    // The check precedes the reading of rows, so that the refusal does not depend on the place of the first wrong cell.
     await checkTable(place, request, head, read)
     return null
   })
@@ -184,7 +187,10 @@ class Merge {
     throw tooBusy('The rows of the table keep changing')
   }
 
-  /** Drafts the merge. Rows that it refuses may be wrong only under the earlier schema: then the merge begins anew. */
+  /**
+   * Drafts the merge. If it refuses rows, they may be wrong only under an earlier schema. In that case the merge begins
+   * anew.
+   */
   async #judged(): Promise<MergeDraft | Moved | null> {
     try {
       return await this.#draft()
@@ -212,7 +218,7 @@ class Merge {
         if (draft === null) return null
         this.#addedBytes = linkableBytes(draft.added)
         const own = checksOfObjects(this.#place, this.#reader)
-        if (!isSync(own)) await own // Before the turn, see `readyRows`.
+        if (!isSync(own)) await own // This precedes the turn; see `readyRows`.
         return draft
       } catch (failure) {
         if (!(failure instanceof KeyCollision) || tries === COLLISIONS_MAX) throw failure
@@ -237,7 +243,8 @@ class Merge {
         if (typeof judged === 'string') return { result: judged }
         draft = judged
       }
-      // In its turn it sees only durable rows. If a change is in flight, it is planned again after it.
+      // The draft in the turn sees only durable rows. If a change is in flight, the merge is planned again after that
+      // change.
       if (draft === null || !isSameHead(draft.head, head)) return { result: 'rows' }
       return commitMerge(
         { place: this.#place, request: this.#request, reader: this.#reader, ready: this.#ready },
@@ -272,9 +279,9 @@ async function columnsOfInput(slices: TimeSlices, ready: ReadyRows): Promise<Rea
 }
 
 /**
- * Checks the version of the table, and that the merge uses its key: so all changed rows keep their keys.
- * @param read - Reads the view of the head. Garbage collection deletes the index of any other key.
- * @returns the IDs of the columns of its key; empty: it has no key.
+ * Checks the version of the table, and that the merge uses the key of the table: then all changed rows keep their keys.
+ * @param read - Reads the view of the head: garbage collection may have deleted the key index of an earlier head.
+ * @returns the IDs of the columns of the table's key; empty: the table has no key.
  * @throws {StoreError} PRECONDITION_FAILED, REQUEST_VALIDATION_ERROR
  */
 async function checkTable(
@@ -291,7 +298,10 @@ async function checkTable(
   throw invalidMergeKey(`it must have the columns of the key of the table: ${columns.join(', ')}`)
 }
 
-/** The commit also checks this, but a dry run has none. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+/**
+ * Refuses a new schema that stores key cells in another form. The commit checks this too, but a dry run has no commit.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR
+ */
 function checkKeptForm(ids: readonly string[], { base, newSchema }: ReadyRows): void {
   if (newSchema === null) return
   const { columns } = indexSchema(newSchema.schema)

@@ -35,8 +35,8 @@ import { type PreservedIds, preserveIds, withPreservedIds } from './preserved-id
 import { putSchema, withoutPast } from './schema-change.js'
 
 /**
- * Searches for preserved IDs concurrent with other changes of the table. Further ones run in the operation's turn,
- * where no delete interferes, so that a busy table cannot starve an overwrite.
+ * Maximum number of searches for preserved IDs concurrent with other changes of the table. Further ones run in the
+ * operation's turn, where no delete interferes, so that a busy table cannot starve an overwrite.
  */
 const KEPT_TRIES_MAX = 3
 
@@ -60,11 +60,14 @@ type GivenRequest = Omit<OverwriteRequest, 'schema'> &
 type KeptIds = Readonly<{
   /** null: no row has a `$rowID`. */
   kept: PreservedIds | null
-  /** Finds the preserved IDs again, in the operation's turn; null: the whole operation is repeated. */
+  /**
+   * Finds the preserved IDs again, in the operation's turn; null: if the IDs no longer hold, the whole operation is
+   * repeated.
+   */
   keepAgain: (() => Promise<PreservedIds>) | null
 }>
 
-/** What a shared store reads before the turn; undefined on others. */
+/** What a shared store reads before the turn. On other stores both members are undefined. */
 type ReadAhead = Readonly<{ ahead: AheadOfTurn | undefined; look: TableLook | undefined }>
 
 export async function overwriteRows(place: TablePlace, given: GivenRequest): Promise<ChangeResult> {
@@ -90,7 +93,7 @@ export async function overwriteRows(place: TablePlace, given: GivenRequest): Pro
   })
 }
 
-/** null: the schema has an error, which is reported after errors of the rows. */
+/** The indexed schema; null: the schema has an error, which is reported after errors of the rows. */
 export function indexedOrNull(schema: Deferred<TableSchema>): IndexedSchema | null {
   try {
     return indexSchema(schema())
@@ -193,7 +196,7 @@ function planOverwrite(
     const before = head.generation
     const moves = keptBefore !== null && !keptBefore.holds(before)
     const kept = moves && keepAgain !== null ? await keepAgain() : keptBefore
-    // In its turn it sees only durable rows. If a delete is in flight, it is planned again after it.
+    // The search in the turn sees only durable rows. If a delete is in flight, the overwrite is planned again after it.
     if (kept !== null && !kept.holds(before)) return { result: 'rows' }
     const version = head.version + 1
     const schemaNumber = before.schemaNumber + (newSchema === null ? 0 : 1)
@@ -234,8 +237,8 @@ function planOverwrite(
 }
 
 /**
- * The first extent of the next generation, which shares no page with the previous one. It is one page further even if
- * the previous one has no extents, because the first extent identifies a retirement.
+ * The first extent of the next generation, which shares no page with the previous one. It is at least one page further,
+ * even if the previous generation has no extents: the first extent identifies a retirement.
  */
 function startAfter({ firstExtent, nextExtent }: Generation): number {
   return nextGenerationStart(Math.max(nextExtent, firstExtent + 1))

@@ -19,13 +19,13 @@ import { KeyedRows } from '../keys/keyed-rows.js'
 import { checkRunAgainstIndex } from '../keys/linked-keys.js'
 import { readHead } from '../read/generations.js'
 
-/** Maximum number of characters of a body's keys, which are held until the types of their columns are known. */
+/** Maximum number of characters of all keys of a body. They are held until the types of their columns are known. */
 const KEY_CHARS_MAX = 67_108_864
 
-/** With more rows, the whole index is scanned, instead of one bucket per row. */
+/** Maximum number of rows for which one bucket per row is read. For more rows, the whole index is scanned. */
 const LOOK_UPS_MAX = 1_024
 
-/** Slots per extent, as bits: the numbers of input rows become positions. */
+/** Number of bits of a slot, when the number of an input row is split into the extent and the slot of a position. */
 const SLOT_BITS = 16
 
 /** The cells of the key in the rows of a segment, or of a part of it. */
@@ -99,7 +99,7 @@ export type KeyedInput = Readonly<{
 }>
 
 /**
- * @param beside - The table that the rows would be added to; null: none.
+ * @param beside - The table whose rows the input is compared with, too; null: none.
  * @throws {StoreError} KEY_NOT_UNIQUE; REQUEST_VALIDATION_ERROR: too many rows; ABORTED
  */
 export async function compareKeys(
@@ -149,7 +149,7 @@ class InputKeys {
     return keyConflict(this.columns, text, [other, inputRowName(number)], number)
   }
 
-  /** The numbers and tokens, as they would be stored, of the rows without an empty cell in the key. */
+  /** For each row without an empty cell in the key: its number, and the tokens of its key as they would be stored. */
   async *#tokens(): AsyncGenerator<readonly [number: number, tokens: readonly string[]]> {
     const { source, body, slices, checkGoesOn } = this.#input
     let number = 0
@@ -165,7 +165,7 @@ class InputKeys {
     }
   }
 
-  /** Empty: a cell of the key is empty. */
+  /** The tokens of the key of a row. No tokens: a cell of the key is empty. */
   *#tokensOf(text: string, fromText: boolean): Steps<readonly string[]> {
     const { policy } = this.#input
     const cells = new Map<string, string>()
@@ -218,7 +218,10 @@ function compareWithTable(
   })
 }
 
-/** @throws {StoreError} STORAGE_UNAVAILABLE: the table now has another key, or one with other hashes */
+/**
+ * @throws {StoreError} STORAGE_UNAVAILABLE: the table now has another key, or a key whose hashes are made in another
+ *   way
+ */
 function checkSameKey(present: readonly KeyColumn[], columns: readonly KeyColumn[]): void {
   const formOf = ({ id, kind }: KeyColumn): string => `${isTextKind(kind)} ${id}`
   const isSame = present.map(formOf).join('\0') === columns.map(formOf).join('\0')

@@ -1,5 +1,5 @@
-// Checks the request of a create, an add or an overwrite without a change: nothing is put or committed. Segments of a
-// body are built, because rows are read so, then examined and dropped.
+// Checks the request of a create, an add or an overwrite without a change: nothing is put or committed. The rows of a
+// body are built into segments, as in the operation; then the segments are examined and dropped.
 import { type Deferred, deferred, isDataError } from '../../base/data-error.js'
 import type { StoredChunk } from '../../format/chunk-records.js'
 import { decodeFooter, decodeFrame, footerRange } from '../../format/segment-reader.js'
@@ -52,7 +52,7 @@ type PreflightSettings = Readonly<{
   signal: AbortSignal | undefined
 }>
 
-/** The key to compare rows by, and the table that the rows would be added to; null: a new or emptied one. */
+/** The key to compare rows by, and the table that the rows would be added to; null: a new or emptied table. */
 type ComparedKey = Readonly<{
   ids: readonly string[]
   beside: TablePlace | null
@@ -64,7 +64,7 @@ type ComparedKey = Readonly<{
 
 type CreateRequest = Readonly<{
   rows: GivenRows
-  /** undefined: it is inferred from the rows. */
+  /** undefined: the schema is inferred from the rows. */
   schema: TableSchema | undefined
   onSchemaError: OnSchemaError
   /** undefined: the table will have no key. */
@@ -101,7 +101,7 @@ type TableRequest = Readonly<{
   signal: AbortSignal | undefined
 }>
 
-/** Its errors come in the order of an overwrite's errors. */
+/** Checks an add or an overwrite. Of several errors, it throws the one that an overwrite would throw. */
 export async function preflightTable(
   place: TablePlace,
   { rows, ifMatch, readSchema, onSchemaError, operation, comparesTable, signal }: TableRequest,
@@ -158,7 +158,7 @@ type CheckedBody = Readonly<{
   lineOf: (row: number) => number | undefined
 }>
 
-/** null: the rows are in a stash. */
+/** The rows of the body, read and checked; null: the rows are in a stash. */
 async function readCheckedBody(
   team: TeamContext,
   rows: GivenRows,
@@ -228,8 +228,8 @@ function placedIn(problem: PreflightProblem, lines: SourceLines | undefined): Pr
 }
 
 /**
- * The rules that hold before the schema is inferred. Which values fit no type, and which texts are invalid column
- * IDs, does not depend on the types.
+ * The rules that hold before the schema is inferred. They find the values that fit no type and the texts that are
+ * invalid column IDs. Both are independent of the types of the columns.
  */
 function rulesBeforeRows(
   { options: { formatChecks } }: TeamContext,
@@ -270,7 +270,7 @@ async function report(
   const rows = source.chunks.reduce((sum, { chunk }) => sum + chunk.rowCount, 0)
   const { schema } = policy.schema
   const problems = found.problems.slice(0, PROBLEMS_MAX)
-  // Otherwise the operation would fail with the first problem before it compares keys.
+  // Keys are compared only then: otherwise the operation would fail with the first problem before it compares keys.
   if (key !== null && (found.count === 0 || policy.drops)) {
     const { ids, beside, compares, isKept } = key
     const columns = (isKept ? resolveKeptKeyColumns : resolveKeyColumns)(ids, policy.schema.columns)

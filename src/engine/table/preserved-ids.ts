@@ -38,7 +38,7 @@ export type PreservedIds = Readonly<{
   holds(generation: Generation): boolean
 }>
 
-/** Maximum number of runs, which are in memory during an overwrite. Rows in their old order make few. */
+/** Maximum number of runs. All are in memory during an overwrite. Rows that keep their order form only a few runs. */
 const RUNS_MAX = 1_000_000
 const YIELD_ROWS = 50_000
 
@@ -73,7 +73,7 @@ export async function preserveIds(
   }
 }
 
-/** The claims of all rows in input order. Row numbers count over the whole input. */
+/** The claims of all rows, in input order. Row numbers count over the whole input. */
 async function* readClaims(team: TeamContext, source: OperationRows): AsyncGenerator<ClaimRun> {
   if (source.inline !== null) {
     yield* source.inline.claims
@@ -144,8 +144,8 @@ class LiveIds {
 type CompactedExtents = readonly (readonly [extent: number, entry: ExtentEntry])[]
 
 /**
- * The IDs of a generation, except those that it preserves, and its compacted extents. Rows that a compaction deleted
- * still count as live here.
+ * The IDs of a generation, except those that it preserves, and its compacted extents. Deleted rows without a tombstone,
+ * because a compaction has moved the deletion into a segment, still count as live here.
  */
 async function readLiveIds(
   view: KvView,
@@ -172,7 +172,7 @@ async function readLiveIds(
   return { live, compacted }
 }
 
-/** A deleted row stays deleted, because no row record is laid over it. So this only removes more. */
+/** Removes the rows that compacted segments have as deleted. No later row record can revive such a row. */
 async function removeCompacted(
   team: TeamContext,
   live: LiveIds,
@@ -188,7 +188,7 @@ async function removeCompacted(
   }
 }
 
-/** Turns claims by input row into runs by position, given the number of rows of each extent of the next generation. */
+/** Turns claims by input row into runs by position, given the numbers of rows of the extents of the next generation. */
 function forwardRuns(accepted: readonly ClaimRun[], rows: LinkableRows): ForwardRun[] {
   const counts =
     'texts' in rows ? [rows.texts.length] : rows.segments.map(({ ref }) => ref.rowCount)

@@ -30,7 +30,7 @@ import type {
 } from '../types/receipt-types.js'
 import type { ChangeResult } from '../types/row-types.js'
 
-/** Maximum number of entries by column and rule, and of problems of dropped cells, in a receipt. */
+/** Maximum number of dropped-cell entries (one per column and rule) in a receipt, and of its listed problems. */
 const DROPPED_COLUMNS_MAX = 1_000
 const DROPPED_FIRST_MAX = 10
 
@@ -130,7 +130,9 @@ export async function publicResult<
   return receipt?.operation === receiptOf ? { ...made, receipt } : made
 }
 
-/** The receipt of a public version, under the version base of its time or the current one. null: there is none. */
+/**
+ * The receipt of a public version, under the version base of its time or the current one. null: there is no receipt.
+ */
 export async function findReceipt(
   team: TeamContext,
   view: KvView,

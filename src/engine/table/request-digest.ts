@@ -1,5 +1,5 @@
-// The digest of a request with an idempotency key. A repeat with the same key must be the same request: another
-// request would be answered with a foreign result, and its rows would be lost.
+// The digest of a request with an idempotency key. A repeat with the same key must be the same request: otherwise the
+// second request would get the result of the first, and its own rows would be lost.
 import { type Bytes, bytesOf, concatBytes, toHex, utf8 } from '../../base/bytes.js'
 import { sha256, yieldToEventLoop } from '../../base/platform.js'
 import { isStoreError } from '../../base/store-error.js'
@@ -12,9 +12,9 @@ import { TeamStash } from '../import/stash.js'
 type GivenKey = Readonly<{ idempotencyKey?: unknown; requestDigest?: unknown }>
 
 /**
- * The key of a request; undefined: it has none.
+ * The key of a request; undefined: the request has no key.
  * @param about - The operation and its arguments without its rows, as JSON values.
- * @param rows - The rows, or a function that makes them when they are needed.
+ * @param rows - The rows, or a function that makes the rows when they are needed.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */
 export async function makeRequestKey(
@@ -69,7 +69,7 @@ async function digestOfCall(about: readonly unknown[], rows: unknown): Promise<B
   return digestRequest([...about, 'rows'], utf8(''))
 }
 
-/** The dialect options beside the rows. */
+/** The dialect options that are given beside the rows. */
 function saidBeside(rows: unknown): readonly unknown[] {
   const given = rows as Readonly<Record<string, unknown>>
   const said = [...DIALECT_NAMES, 'dialect', 'at', 'nested'].flatMap((name) =>
@@ -87,7 +87,9 @@ function textMember(rows: unknown, form: 'json' | 'csv' | 'tsv'): Bytes | undefi
 /** Characters of row texts between pauses for other work. */
 const TURN_CHARS = 64 * 1024
 
-/** The texts of all rows, one after the other, in slices. The whole array counts, as with a body. */
+/**
+ * The texts of all rows, one after the other, in slices. The digest covers the whole array, as it covers a whole body.
+ */
 async function* slicesOfRows(rows: readonly unknown[]): AsyncGenerator<Bytes> {
   let bytes = utf8('')
   let text = ''

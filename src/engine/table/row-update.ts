@@ -42,7 +42,7 @@ import type { OnSchemaError, RowInput } from '../types/row-types.js'
 import type { DeleteResult } from '../types/store-types.js'
 import { planNewSchema, putSchema, underSchema } from './schema-change.js'
 
-/** New cells by column ID: JSON tokens, or null for an emptied cell. In the given order. */
+/** New cells by column ID: JSON tokens, or null for an emptied cell. They are in the order in which they were given. */
 export type CellChanges = ReadonlyMap<string, string | null>
 
 type Version = Readonly<{ version: number }>
@@ -124,7 +124,7 @@ function aheadOfUpdate(
   }
 }
 
-/** Keeps the text of the last row read, so that a turn does not read again what was read before it. */
+/** Keeps the text of the last row read, so that a turn does not read a row again that was read before the turn. */
 function keepingText({ extents, forwards, schemas, segments }: TeamContext): RowSources {
   let kept: Readonly<{ object: ObjectId; slot: number; text: string }> | undefined
   let keptCompacted: Readonly<{ object: ObjectId; slot: number; row: CompactedRow }> | undefined
@@ -155,8 +155,8 @@ function keepingText({ extents, forwards, schemas, segments }: TeamContext): Row
 
 /**
  * The change that lays a row's new text over its position, under a new schema if there is one. Old cells that need
- * conversion keep their stored form, so that a later widening converts them in one step. The new cells pass through
- * such conversions unchanged.
+ * conversion keep their stored form, so that a later widening converts them in one step. That conversion leaves the new
+ * cells unchanged.
  */
 function writeText(
   head: TableHead,
@@ -251,7 +251,7 @@ export function* policyForChanges(
   return { schema: indexSchema({ columns }), formatChecks, inferred: true, drops }
 }
 
-/** Judges changes, leaves out misfits to be dropped, and converts the rest to their stored form. */
+/** Judges changes, leaves out the misfits that the policy drops, and converts the other cells to their stored form. */
 export function* changesToStoredForm(changes: CellChanges, policy: RowPolicy): Steps<CellChanges> {
   const cells = new Map<string, string | null>()
   for (const [id, token] of changes) {

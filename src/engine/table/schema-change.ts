@@ -13,7 +13,7 @@ export type NewSchema = Readonly<{
   retypes: boolean
 }>
 
-/** null: the table keeps its schema. */
+/** The new schema; null: the table keeps its schema. */
 export function planNewSchema(before: IndexedSchema, after: IndexedSchema): NewSchema | null {
   const { schema } = after
   if (after === before || JSON.stringify(schema) === JSON.stringify(before.schema)) return null
@@ -23,7 +23,10 @@ export function planNewSchema(before: IndexedSchema, after: IndexedSchema): NewS
   return { schema, before, retypes }
 }
 
-/** The schema for a new generation, which has no rows with dropped columns. null: no dropped columns to forget. */
+/**
+ * The schema for a new generation, which has no rows with dropped columns. null: the schema remembers no dropped
+ * columns.
+ */
 export function withoutPast(before: IndexedSchema): NewSchema | null {
   return before.past === null ? null : { schema: before.schema, before, retypes: false }
 }

@@ -21,12 +21,15 @@ import { keysOfTable } from '../keys/table-keys.js'
 import { readHead } from '../read/generations.js'
 import { findRowAt } from '../read/row-lookup.js'
 
-/** Maximum number of attempts. Only changes of other processes, and those in flight, require another. */
+/**
+ * Maximum number of attempts. Another attempt is needed only after changes of other processes, and after changes in
+ * flight.
+ */
 const TRIES_MAX = 50
 
 type Version = Readonly<{ version: number }>
 
-/** The new key of a table: its columns, or null for none. */
+/** The new key of a table: its columns, or null to remove the key. */
 export type KeyAlteration = Readonly<{
   key: readonly string[] | null
   ifMatch: number | bigint | undefined
@@ -82,7 +85,8 @@ async function changeOfKey(
   }
   if (!(await isDurable())) return 'moved'
   const keys = await keysOfTable(place, generation, columns, { what: 'alter', signal })
-  // In rows of several views, two may seem to share a key that one passed to the other in between.
+  // The rows were read in several views. If a key moved from one row to another between two views, both rows seem to
+  // have it.
   if (keys === null || !(await isDurable())) return 'moved'
   await checkUnique(place, head, keys, columns, read)
   const index: Bytes = team.options.random.bytes(INDEX_NAME_BYTES)

@@ -1,9 +1,9 @@
-// Changes of a table that touch no row: of its name, of its columns, and its deletion.
+// Changes of a table that touch no row: changes of its name and its columns, and its deletion.
 //
 // Invariants:
-// - The commit that deletes a table deletes its head and its catalog entry, retires its rows, and writes the dead
-//   table, which leads garbage collection to the rest. All later commits of the table check the missing head, and are
-//   refused.
+// - The commit that deletes a table deletes its head and its catalog entry, retires its rows, and writes the record of
+//   the dead table, which leads garbage collection to its other records. All later commits of the table check the
+//   missing head, and are refused.
 // - Scans in progress have pinned the retired generation, and continue to read it by its nonce.
 import type { Bytes } from '../../base/bytes.js'
 import { shown } from '../../base/options.js'
@@ -38,9 +38,9 @@ type IfMatch = number | bigint | undefined
 
 /** A change of a table. */
 export type Alteration = Readonly<{
-  /** undefined: it keeps its name. */
+  /** undefined: the table keeps its name. */
   name: string | undefined
-  /** Makes its new columns; undefined: it keeps them. */
+  /** Makes the new columns of the table; undefined: it keeps its columns. */
   columns: ((before: IndexedSchema) => TableSchema) | undefined
   /** IDs of the columns to drop. */
   drop: readonly string[]
@@ -54,7 +54,7 @@ export type Alteration = Readonly<{
 
 type Version = Readonly<{ version: number }>
 
-/** Columns that would be lost without being named. Nothing is changed. */
+/** Columns that the change would drop although the caller did not name them. Then nothing is changed. */
 type Loss = Readonly<{ lost: readonly string[]; rows: number }>
 
 /**
@@ -131,7 +131,7 @@ function lostColumns(
   return ids.filter((id) => !after.columns.has(id) && !named.has(id))
 }
 
-/** Maximum number of columns named as lost, and of cells examined to count the lost ones. */
+/** Maximum number of lost columns that a message names, and of cells that are examined to count the lost cells. */
 const LOST_SHOWN_MAX = 20
 const CELLS_COUNTED_MAX = 1_000_000
 
@@ -179,7 +179,7 @@ async function putName(
   return [[key, encodeCatalogEntry({ table, name })]]
 }
 
-/** Maximum number of dropped columns whose IDs are remembered, for rows with cells of them. */
+/** Maximum number of dropped columns whose IDs are remembered, because rows may still have cells of these columns. */
 const DROPPED_MAX = 10_000
 
 function alteredSchema(

@@ -502,7 +502,7 @@ export class TeamTable implements Table {
   }
 }
 
-/** The key of a table ID. A text that is not a UUID is no table's ID. */
+/** The key of a table ID. A text that is not a UUID is the ID of no table. */
 export function tableKeyOf(tableId: string): TableKey {
   const key = parseTableId(tableId)
   if (key === null) throw tableNotFound(tableId)

@@ -48,7 +48,7 @@ export function typedStagedTable<S extends AnySchema>(
   return new SchemaRows(table, schema) as unknown as TypedTransactionTable<S>
 }
 
-/** Whether `defineSchema` made it. */
+/** Whether `defineSchema` made the schema. */
 export function isDefinedSchema(schema: unknown): schema is AnySchema {
   return typeof schema === 'object' && schema !== null && 'definition' in schema
 }
@@ -59,7 +59,7 @@ function checkDefined(schema: unknown): void {
   throw new StoreError('REQUEST_VALIDATION_ERROR', `The schema of a table ${remedy}`)
 }
 
-/** Only `TypedTransactionTable` knows the types of rows, which do not exist at run time. */
+/** Has no types of rows, which do not exist at run time: only `TypedTransactionTable` declares them. */
 class SchemaRows<T extends TransactionTable>
   implements Record<keyof TypedTransactionTable<AnySchema>, unknown>
 {

@@ -8,7 +8,7 @@ import type { Comparison } from './condition.js'
 import { ExactSum, SUM_PLACES_MAX } from './exact-sum.js'
 
 export interface Aggregate {
-  /** Adds the cell of a row to a group. @returns how many more bytes are held. @throws {StoreError} */
+  /** Adds the cell of a row to a group. @returns the number of bytes that are held in addition. @throws {StoreError} */
   add(group: number, bytes: Bytes, from: number, to: number): number
   /** The result of a group, as a JSON token. */
   render(group: number): string
@@ -37,10 +37,10 @@ export class Sums implements Aggregate {
   }
 }
 
-/** A value that was read from a token. */
+/** A value that was read from a token, and can be compared with another one. */
 type Ordered<Reader> = { orderTo(other: Reader): number }
 
-/** The least or greatest cells; of equal ones, the first. */
+/** The least or greatest cell of each group; of equal cells, the first. */
 class Extremes<Reader extends Ordered<Reader>> implements Aggregate {
   readonly #create: () => Reader
   readonly #read: (reader: Reader, bytes: Bytes, from: number, to: number) => boolean
@@ -64,7 +64,7 @@ class Extremes<Reader extends Ordered<Reader>> implements Aggregate {
     if (!this.#read(next, bytes, from, to)) return 0
     const best = this.#best[group]
     if (best !== undefined && this.#sign * next.orderTo(best.reader) >= 0) return 0
-    const token = bytes.slice(from, to) // A copy, because the frame is not kept.
+    const token = bytes.slice(from, to) // This is a copy, because the frame is not kept.
     this.#read(next, token, 0, token.length)
     this.#best[group] = { reader: next, token }
     this.#next = best?.reader ?? this.#create()
@@ -77,7 +77,7 @@ class Extremes<Reader extends Ordered<Reader>> implements Aggregate {
   }
 }
 
-/** undefined: values with this comparison have no least or greatest one here. */
+/** undefined: the least and greatest values are not offered for this comparison. */
 export function extremesOf(comparison: Comparison, isGreatest: boolean): Aggregate | undefined {
   switch (comparison) {
     case 'number':

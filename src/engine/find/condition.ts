@@ -29,7 +29,7 @@ export function columnsOf(condition: Condition): Set<string> {
   return new Set(condition.conditions.flatMap((part) => [...columnsOf(part)]))
 }
 
-/** How many values a condition compares cells with. A test without a value counts as one. */
+/** The number of values with which a condition compares cells. A test without a value counts as one value. */
 export function valueCountOf(condition: Condition): number {
   if (condition.op === 'cell') return 'values' in condition ? condition.values.length : 1
   if (condition.op === 'not') return valueCountOf(condition.condition)
@@ -41,7 +41,7 @@ export function matchesAll(condition: Condition | null): boolean {
   return condition === null || verdictOf(condition) === true
 }
 
-/** The result for all rows; undefined: it depends on their cells. */
+/** The result that a condition has for every row; undefined: the result depends on the cells. */
 function verdictOf(condition: Condition): boolean | undefined {
   if (condition.op === 'cell') {
     return 'values' in condition && condition.values.length === 0 ? false : undefined

@@ -4,18 +4,24 @@ import type { Bytes } from '../../base/bytes.js'
 import { sliceText } from '../../base/platform.js'
 import { longDecimal } from '../../schema/decimal.js'
 
-/** Maximum number of bytes of an unsigned token whose digits are certainly a safe integer, with or without a point. */
+/**
+ * Up to this number of bytes, the digits of an unsigned token (with or without a point) are certainly a safe integer.
+ */
 const SHORT_BYTES = 15
 
 const POWERS = Object.freeze(Array.from({ length: SHORT_BYTES + 1 }, (_, power) => 10 ** power))
 
-/** Half of the safe integers: the sum of two of these is exact, or recognisable as unsafe. */
+/**
+ * Limit of `units`, half of the greatest safe integer: the sum of two such numbers is exact, or recognisable as unsafe.
+ */
 const UNITS_MAX = 2 ** 52
 
-/** Maximum number of digits of a sum on each side of the point. A double has no more. */
+/** Maximum number of digits of a sum on each side of the point. No double has more. */
 export const SUM_PLACES_MAX = 400
 
-/** The sum of `units` / 10 ** `places`, a number while it is safe, and `large` / 10 ** `largePlaces`. */
+/**
+ * The sum of two parts: `units` / 10 ** `places`, where `units` is a safe integer, and `large` / 10 ** `largePlaces`.
+ */
 export class ExactSum {
   #isEmpty = true
   #units = 0
@@ -23,7 +29,7 @@ export class ExactSum {
   #large = 0n
   #largePlaces = 0
 
-  /** Adds a number. @returns false: it has digits beyond `SUM_PLACES_MAX` places, and was not added */
+  /** Adds a number. @returns false: the number has digits beyond `SUM_PLACES_MAX` places, and was not added */
   add(bytes: Bytes, from: number, to: number): boolean {
     const isNegative = bytes[from] === MINUS
     const start = isNegative ? from + 1 : from
@@ -86,7 +92,10 @@ export class ExactSum {
     this.#large += difference < 0 ? value * power : value
   }
 
-  /** The sum without an exponent, with as many decimals as the number with the most; null: nothing was added. */
+  /**
+   * The sum without an exponent. It has the decimals of the added number with the most decimals. null: nothing was
+   * added.
+   */
   text(): string | null {
     if (this.#isEmpty) return null
     this.#carry()

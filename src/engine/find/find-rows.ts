@@ -1,9 +1,9 @@
-// Pages of matching rows, and their number.
+// Pages of matching rows, and counts of matching rows.
 //
 // Invariants:
-// - A page sees one commit: its rows are selected in one view, and then compared.
-// - A page examines at most `WORK_ROWS_MAX` rows and makes at most `WORK_TESTS_MAX` tests, so its work is bounded
-//   whatever matches. A page with a continuation may have no rows.
+// - A page sees one commit: its rows are selected in one view, and then tested.
+// - A page examines at most `WORK_ROWS_MAX` rows and makes at most `WORK_TESTS_MAX` tests, so its work is bounded,
+//   however many rows match. A page with a continuation may have no rows.
 import { COMMA } from '../../base/ascii.js'
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import { type Bytes, NO_BYTES } from '../../base/bytes.js'
@@ -98,17 +98,17 @@ export async function pageVersion(
   return chosen.version
 }
 
-/** A plan has one more row than its page. */
+/** The rows of a page whose plan has no row: a plan has one more row than its page. */
 const NO_ROWS = -1
 
 /** The number of matching rows in a part of a table. */
 export type CountedRows = Readonly<{
   count: number
-  /** Where the rest begins; null: the table ends. */
+  /** Where the remaining rows begin; null: there are no more rows. */
   rest: Continuation | null
 }>
 
-/** Counts the matching rows, among as many as a page examines. */
+/** Counts the matching rows among the rows that one page examines. */
 export async function countRows(
   place: TablePlace,
   start: Continuation,
@@ -127,8 +127,8 @@ export async function countRows(
 export type FoundGroups = Readonly<{ groups: RowGroups; rest: Continuation | null }>
 
 /**
- * Adds matching rows to groups, among as many as a page examines.
- * @param groups - The groups so far; null: none yet.
+ * Adds to groups the matching rows among the rows that one page examines.
+ * @param groups - The groups so far; null: there are none yet.
  * @returns null: the columns have changed since the groups were begun.
  */
 export async function groupFound(
@@ -149,14 +149,14 @@ export async function groupFound(
   return { groups: found, rest: restOf(start, plan, end) }
 }
 
-/** Where the unexamined rows begin; null: there are none. */
+/** Where the unexamined rows begin; null: all rows were examined. */
 function restOf(start: Continuation, plan: ChosenPage['plan'], end: WalkEnd): Continuation | null {
   const after = end ?? (plan.isEnd ? null : endOfPlan(plan))
   return after === null ? null : { ...start, position: after }
 }
 
 /**
- * The position of a row, by its number in the table; after the last row if there are too few.
+ * The position of the row with a number in the table. If the table has fewer rows, the position after its last row.
  * @param start - Where the rows of a pinned generation begin; undefined: the current rows of the table.
  * @param view - See `PageStart`.
  */
@@ -195,7 +195,7 @@ export function compileQuery(
 ): Query {
   const known: IndexedSchema['columns'] = schema?.columns ?? new Map()
   const condition = parseWhere(where, known, search)
-  let test: SegmentTest | undefined // Compiled for the first segment with values.
+  let test: SegmentTest | undefined // The test is compiled at the first segment with values.
   const mayHaveMatch: SegmentTest = (values) => {
     if (condition === null) return true
     test ??= segmentTest(condition)
@@ -216,7 +216,7 @@ function segmentMayMatch(
   { extent, converts }: Run,
 ): Awaitable<boolean> {
   const ref = extent.entry?.segment ?? null
-  // Where requests are expensive, only stores that write value filters read them.
+  // Where requests for objects are expensive, value filters are read only if the store writes them.
   if (ref === null || converts || (segments.isDear && !options.valueFilters)) return true
   return chain(segments.values(ref), (values) => values === null || test(values))
 }
@@ -233,7 +233,7 @@ function checkFindColumns(
   return [...new Set(columns)]
 }
 
-/** Where the rows after a plan begin. */
+/** The position at which the rows after a plan begin. */
 export function endOfPlan({ runs, generation }: PlannedPage): Position {
   const last = runs[runs.length - 1]
   if (last === undefined) return { extent: generation.nextExtent, slot: 0 }
@@ -281,12 +281,15 @@ export class PageRows implements FoundRows {
   }
 }
 
-/** Rows with some of their cells, cut out of the bytes of their texts, in the requested order. */
+/**
+ * Makes rows of some cells of given rows, in the requested order. The cells are cut out of the bytes of the rows'
+ * texts.
+ */
 class Projection {
   readonly #cells: RowCells
   #memory = NO_BYTES
 
-  /** @param columns - Distinct column IDs. */
+  /** @param columns - IDs of columns, all different. */
   constructor(columns: readonly string[]) {
     this.#cells = new RowCells(columns)
   }

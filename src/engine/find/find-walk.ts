@@ -1,5 +1,5 @@
-// Walks over the rows of a plan and gives the matching ones to a sink, frame by frame. Row records are tested like
-// the rows of segments, and converted rows in the form in which they are returned.
+// Walks over the rows of a plan and gives the matching ones to a sink, frame by frame. Row records are tested like the
+// rows of segments. Converted rows are tested in the form in which they are returned.
 import type { Awaitable } from '../../base/awaitable.js'
 import { type Bytes, utf8 } from '../../base/bytes.js'
 import { checkNotAborted } from '../../base/signals.js'
@@ -22,43 +22,46 @@ import type { RowMatcher } from './row-matcher.js'
 
 /** Receives the matching rows, in order. */
 export interface FoundRows {
-  /** Takes rows of a frame. @returns how many were taken: fewer than given if there is no more room */
+  /**
+   * Takes rows of a frame. @returns the number of rows taken, which is lower than that of the given rows if there is no
+   * more room
+   */
   take(extent: Run['extent'], rows: FrameRows): number
-  /** Whether the sink takes no more. */
+  /** Whether the sink takes no more rows. */
   readonly isFull: boolean
 }
 
 /** What a walk searches for. */
 export type Wanted = Readonly<{
-  /** null: every row. */
+  /** Tests rows; null: every row matches. */
   matcher: RowMatcher | null
   found: FoundRows
   signal: AbortSignal | undefined
-  /** What the signal aborts, for the message. Default: search. */
+  /** The name of the operation that the signal aborts, for the message. Default: search. */
   what?: string
   /** Whether a segment may have a matching row; otherwise the walk skips it. Row records over it are tested anyway. */
   mayMatch: (run: Run) => Awaitable<boolean>
   /** Maximum number of values that `mayMatch` looks up in a segment. */
   segmentTests: number
-  /** Default: reads ahead as much as a walk over all rows can use. */
+  /** The bounds of reading ahead. Default: those for a walk over all rows. */
   bounds?: WalkBounds
-  /** The work of the sink per row, in bytes. Default: `found` takes rows at no cost. */
+  /** The work of the sink per row. The unit is the work on a byte. Default: `found` takes rows at no cost. */
   rowWork?: number
 }>
 
 /**
- * The position of the next row, if the sink was full or too many tests were made. null: all rows of the plan were
- * examined.
+ * The position of the next row, if the walk ended early because the sink was full or too many tests were made. null:
+ * all rows of the plan were examined.
  */
 export type WalkEnd = Position | null
 
-/** Maximum number of tests of cells in one walk, approximately. A test may take less than 5 ns. */
+/** Approximate maximum number of tests of cells in one walk. A test may take less than 5 ns. */
 export const WORK_TESTS_MAX = 33_554_432
 
-/** Tests, or other work, between two pauses that let other operations run. */
+/** Amount of tests, or of other work, between two pauses that let other operations run. */
 const WORK_AT_ONCE = 32_768
 
-/** Looking up a value in what a segment knows of a column takes as long as so many tests of cells. */
+/** Number of tests of cells that take as long as the look-up of one value in what a segment knows of a column. */
 const SEGMENT_TEST_COST = 16
 
 /** Counts the work of a walk. */
@@ -70,7 +73,7 @@ class WalkWork {
     this.#slices = slices
   }
 
-  /** Counts tests of some bytes. @returns whether `pause` is due */
+  /** Counts tests, and the bytes that they have read. @returns whether `pause` is due */
   spend(bytes: number, tests: number): boolean {
     this.#tests += tests
     return this.#slices.spend(bytes + tests)
@@ -86,13 +89,13 @@ class WalkWork {
   }
 }
 
-/** @param slot - A slot of the run, or the one right after it. */
+/** @param slot - A slot of the run, or the slot right after the run. */
 export function positionIn({ extent }: Run, slot: number): Position {
   const isBehind = slot >= extent.rowCount
   return isBehind ? { extent: extent.extent + 1, slot: 0 } : { extent: extent.extent, slot }
 }
 
-/** Runs whose segments are judged together, before their frames are read. */
+/** Number of runs whose segments are judged together, before their frames are read. */
 const RUNS_AT_ONCE = 16
 
 export async function walkPlan(
@@ -130,7 +133,7 @@ function checkSearchGoesOn({ what = 'search', signal }: Wanted): void {
   checkNotAborted(what, signal)
 }
 
-/** The part of a segment to read; null: there is no segment, or no row of it can match. */
+/** The part of a run's segment to read; null: there is no segment, or no row of it can match. */
 async function selectSegmentRun(
   { activity }: TeamContext,
   run: Run,
@@ -144,7 +147,9 @@ async function selectSegmentRun(
 
 type Reading = Readonly<{ run: Run; texts: Texts; wanted: Wanted; work: WalkWork }>
 
-/** Tests row records alone. @returns the slot of the row that was not taken; null: none. */
+/**
+ * Tests a run that has only row records. @returns the slot of the first row that was not taken; null: all were taken
+ */
 async function searchRecords({ run, texts, wanted, work }: Reading): Promise<number | null> {
   const tests = wanted.matcher?.tests ?? 0
   for (const [slot, record] of [...run.records].sort(([left], [right]) => left - right)) {
@@ -185,7 +190,7 @@ async function takeSegment(
   return null
 }
 
-/** Cuts the rows of frames into blocks, so that little work is done without a pause. */
+/** Cuts the rows of frames into small blocks, so that pauses can be made often enough. */
 function* cutIntoBlocks(frames: readonly FrameRows[], rowWork: number): Generator<FrameRows, void> {
   const rows = Math.max(1, Math.floor(WORK_AT_ONCE / Math.max(1, rowWork)))
   for (const { frame, first: start, limit: end, slot } of frames) {
@@ -248,7 +253,7 @@ function* rowsBetween(first: number, limit: number): Generator<number, void> {
   for (let row = first; row < limit; row++) yield row
 }
 
-/** Tests a row that is not in a frame. @returns false: it matches, and was not taken */
+/** Tests a row that is not in a frame. @returns false: the row matches, but was not taken */
 function searchRowText(
   { matcher, found }: Wanted,
   { extent }: Run,

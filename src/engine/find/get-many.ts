@@ -1,5 +1,5 @@
-// Reads many rows by their IDs, in one view. They are looked up in the order of their positions. So the rows of a
-// frame are adjacent: the first reads the frame, and the second caches it.
+// Reads many rows by their IDs, in one view. The rows are looked up in the order of their positions. So the rows of one
+// frame follow each other: the look-up of the first reads the frame, and that of the second puts it into the cache.
 import type { Bytes } from '../../base/bytes.js'
 import { byteText } from '../../base/platform.js'
 import { parseRowId } from '../../format/row-id.js'
@@ -10,11 +10,11 @@ import type { TablePlace } from '../context/store-context.js'
 import { readHead } from '../read/generations.js'
 import { findRow, recordsOfRow } from '../read/row-lookup.js'
 
-/** Rows whose records one query reads, where queries are round trips. */
+/** Number of rows whose records one query reads, on stores where each query is a round trip. */
 const ROWS_OF_A_QUERY = 256
 
 /**
- * The rows with some IDs, in the order of the IDs; null where there is none.
+ * The rows with some IDs, in the order of the IDs; null for an ID without a row.
  * @throws {StoreError} TABLE_NOT_FOUND, DATA_CORRUPT
  */
 export async function readRows(

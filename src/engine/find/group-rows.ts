@@ -1,5 +1,6 @@
-// Groups rows with the same values in some columns: counts the rows of each group, and computes sums, least and
-// greatest values of other columns. It is one scan over one generation; the limits of groups bound the memory.
+// Groups rows with the same values in some columns: counts the rows of each group, and computes the sums, the least and
+// the greatest values of other columns. All this is done in one scan over one generation. The limits of groups bound
+// the memory.
 import { type Bytes, utf8 } from '../../base/bytes.js'
 import { dataError } from '../../base/data-error.js'
 import { shown } from '../../base/options.js'
@@ -20,7 +21,7 @@ import { comparisonOf } from './where.js'
 /** Maximum number of bytes of all values of the groups. */
 const GROUPS_BYTES_MAX = 4 * 1024 * 1024
 
-/** The work on a row, and on each of its cells, in bytes. */
+/** The work on a row, and the work on each of its cells. The unit is the work on a byte. */
 const WORK_OF_CELL = 32
 
 type Columns = IndexedSchema['columns']
@@ -33,7 +34,7 @@ type Shown = Readonly<{ name: 'sum' | 'least' | 'greatest'; id: string; cell: nu
 
 export class RowGroups implements FoundRows {
   readonly isFull = false
-  /** The work on a row, in bytes; see `Wanted`. */
+  /** The work on a row. The unit is the work on a byte; see `Wanted`. */
   readonly rowWork: number
   readonly #bounds: GroupsBounds
   readonly #ids: readonly string[]
@@ -64,7 +65,7 @@ export class RowGroups implements FoundRows {
     this.#table = new GroupTable(compared, (tokens) => this.#create(tokens))
   }
 
-  /** Whether these columns are still compared as when the groups were begun. */
+  /** Whether the values of the grouped columns are still compared as they were when the groups were begun. */
   isOf(columns: Columns): boolean {
     return this.#ids.every((id, at) => columnComparison(columns, id) === this.#comparisons[at])
   }
@@ -136,7 +137,7 @@ export class RowGroups implements FoundRows {
   }
 }
 
-/** By group: the rank of its value of a column among those of the others. An empty cell comes after all values. */
+/** By group: the rank of its value of a column among the values of all groups. An empty cell comes after all values. */
 function ranksOf(
   groups: readonly Group[],
   column: number,

@@ -1,5 +1,5 @@
-// Finds the group of a row by the values of some cells. Cells with equal bytes belong to one group, so a hash table
-// of these bytes answers for most rows. For the others the values are compared.
+// Finds the group of a row by the values of some cells. Cells with equal bytes belong to one group, so a hash table of
+// these bytes tells the group of most rows. For the other rows the values are compared.
 import { type Bytes, concatBytes } from '../../base/bytes.js'
 import { sliceText } from '../../base/platform.js'
 import type { RowCells } from '../../format/row-cells.js'
@@ -7,14 +7,14 @@ import { canonicalToken } from '../../format/row-values.js'
 import { MomentReader } from '../../schema/moments.js'
 import type { Comparison } from './condition.js'
 
-/** Maximum number of spellings of the values of groups that are remembered, and of bytes in them. */
+/** Maximum number of spellings of groups' values that are remembered, and of the bytes of the spellings. */
 const WRITTEN_MAX = 16_384
 const WRITTEN_BYTES_MAX = 1_048_576
 
-/** Places of the hash table: a power of two, of which at most a quarter is occupied. */
+/** Number of places of the hash table, a power of two. At most a quarter of the places is occupied. */
 const PLACES = 4 * WRITTEN_MAX
 
-/** Maximum number of places examined for one row: hashes may have been chosen to collide. */
+/** Maximum number of places examined for one row: a caller may have chosen values whose hashes collide. */
 const PROBES_MAX = 16
 
 const FNV_START = 0x811c9dc5
@@ -84,7 +84,8 @@ export class GroupTable<Group> {
       for (let at = from[column] ?? 0; at < end; at++) {
         if (written[length++] !== bytes[at]) return false
       }
-      length++ // At equal lengths, an `END` elsewhere means that a cell differs.
+      // The `END` is not compared: if all lengths together are equal, an `END` in another place makes a cell differ.
+      length++
     }
     return length === written.length
   }

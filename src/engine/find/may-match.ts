@@ -1,7 +1,7 @@
-// Whether a segment may have a matching row, by what it knows of its values. Only for segments whose rows are served
-// as stored.
+// Whether a segment may have a matching row, judged by what the segment knows of its values. This is valid only for
+// segments whose rows are served as stored.
 //
-// Invariant: false is certain. A segment without knowledge may match.
+// Invariant: the answer false is certain. A segment that knows nothing of its values may match.
 import { type Bytes, utf8 } from '../../base/bytes.js'
 import { compareToBound } from '../../format/noted-column.js'
 import { columnKey, type KnownColumn, type SegmentValues } from '../../format/segment-values.js'
@@ -14,7 +14,7 @@ import type { CellTest, Comparison, Condition, Order } from './condition.js'
 /** Whether a segment with these values may have a row that matches. */
 export type SegmentTest = (values: SegmentValues) => boolean
 
-/** Tests what a segment knows of a column. undefined: all its cells are empty. */
+/** Tests what a segment knows of a column. undefined: all cells of the column are empty in the segment. */
 type ColumnTest = (column: KnownColumn | undefined) => boolean
 
 /** Compiles a condition once, for many segments. */
@@ -56,7 +56,7 @@ function columnTest(cell: CellTest): ColumnTest {
 function filledTest(
   cell: Exclude<CellTest, { test: 'isEmpty' }>,
 ): (column: KnownColumn) => boolean {
-  if ('fold' in cell) return () => true // Segments know unfolded texts only.
+  if ('fold' in cell) return () => true // Segments know only unfolded texts.
   switch (cell.test) {
     case 'in': {
       const values = cell.values.map((value) => new WantedValue(cell.comparison, value))
@@ -96,7 +96,7 @@ function begins(bytes: Bytes, start: Bytes): boolean {
 
 const DATE_BYTES = 10
 
-/** Moments that are so many days apart have the order of their dates, whatever their offsets. */
+/** Moments whose dates differ by this number of days or more have the order of their dates, whatever their offsets. */
 const DAYS_APART = 3
 const DAY_S = 86_400
 
@@ -104,7 +104,9 @@ const DAY_S = 86_400
 class WantedValue {
   readonly #comparison: Comparison
   readonly #bytes: Bytes
-  /** undefined: filters have no hash of this value. Of a moment, for example, they hash the text. */
+  /**
+   * undefined: filters have no hash by which this value could be found. For a moment, for example, they hash its text.
+   */
   readonly #hash: number | undefined
   readonly #number: Decimal | null
   /** The day of a moment; null: the value is not a moment. */
@@ -130,7 +132,7 @@ class WantedValue {
     return this.#hash === undefined || filter === null || mayContain(filter, this.#hash)
   }
 
-  /** Whether a value may be in an order to this one, by the least and greatest values of the segment. */
+  /** Whether the segment may have a value with the given order to this one, judged by its least and greatest values. */
   mayBeOrdered({ bounds }: KnownColumn, order: Order): boolean {
     if (bounds === null) return true
     const isUp = order === 'gt' || order === 'gte'
@@ -155,7 +157,7 @@ class WantedValue {
     const wanted = this.#bytes
     if (this.#comparison === 'text' || this.#comparison === 'date') {
       const order = compareToBound(bound, 0, bound.length, wanted)
-      // The greatest text may be cut: the value itself may be greater than its beginning.
+      // The bound of the greatest text may be cut. The text itself may then be greater than the bound.
       return isCut && order <= 0 && compareToBound(wanted, 0, bound.length, bound) <= 0
         ? undefined
         : order
@@ -165,13 +167,13 @@ class WantedValue {
   }
 }
 
-/** null: the text does not begin with a date. */
+/** The day with which a text begins; null: it does not begin with a date. */
 function dayOf(text: Bytes): MomentReader | null {
   const reader = new MomentReader()
   return reader.readDateTime(text, 0, DATE_BYTES) ? reader : null
 }
 
-/** undefined: the days are too close for the order of moments on them. */
+/** The order of moments on two days; undefined: the days are too close to tell it. */
 function orderOfDays(left: MomentReader, right: MomentReader): number | undefined {
   const order = left.seconds - right.seconds
   return Math.abs(order) < DAYS_APART * DAY_S ? undefined : order

@@ -1,25 +1,32 @@
-// Bytes that every matching row contains, unless it has a backslash. Whole frames are searched for them.
+// Needles: bytes that every matching row contains, except perhaps rows with a backslash. Whole frames are searched for
+// them.
 import { type Bytes, utf8 } from '../../base/bytes.js'
 import type { CellTest, Condition } from './condition.js'
 
-/** @property isFolded - ASCII letters may have either case, and rows with non-ASCII characters may match without it. */
+/**
+ * @property isFolded - Whether ASCII letters may have either case. Then rows with non-ASCII characters may match
+ *   without the needle.
+ */
 export type Needle = Readonly<{ bytes: Bytes; isFolded: boolean }>
 
-/** Maximum number of needles searched for: each is a search of its own. */
+/** Maximum number of needles to search for. Each needle takes a separate search. */
 export const NEEDLES_MAX = 8
 
-/** Shorter needles occur nearly everywhere. */
+/** Minimum length of a needle, in bytes. Shorter needles occur nearly everywhere. */
 const NEEDLE_BYTES_MIN = 3
 
 /**
- * Only the end of longer needles is searched for. The built-in search of V8 is linear up to 250 bytes; for longer
- * needles chosen for the purpose, it takes the product of both lengths.
+ * Maximum length of a needle, in bytes. Of a longer one, only the end is searched for. The built-in search of V8 is
+ * linear up to 250 bytes; for longer needles chosen for the purpose, it takes the product of both lengths.
  */
 const NEEDLE_BYTES_MAX = 128
 
 const NOT_ASCII = /[^\0-\x7f]+/
 
-/** Needles of which every matching row contains one, unless it has a backslash; null: unknown. */
+/**
+ * Needles of which every matching row contains at least one, unless the row has a backslash; null: no such needles are
+ * known.
+ */
 export function needlesOf(condition: Condition): readonly Needle[] | null {
   switch (condition.op) {
     case 'cell':
@@ -46,7 +53,8 @@ function needlesOfCell(cell: CellTest): readonly Needle[] | null {
     case 'in':
     case 'has':
       if (cell.comparison === 'text' || cell.comparison === 'date') {
-        const texts = cell.values.map((value) => `${value}"`) // Without the first quote: quotes are everywhere.
+        // The first quote is omitted, because quotes are everywhere.
+        const texts = cell.values.map((value) => `${value}"`)
         return needles(texts, cell.fold !== undefined)
       }
       return null
@@ -69,7 +77,7 @@ function longestAscii(text: string): string {
   return text.split(NOT_ASCII).reduce((best, part) => (part.length > best.length ? part : best))
 }
 
-/** The shorter list of needles; of equally long lists, the one with longer needles. */
+/** The shorter list of needles; of two lists of the same length, the list with longer needles. */
 function better(
   left: readonly Needle[] | null,
   right: readonly Needle[] | null,

@@ -1,8 +1,8 @@
 // All rows of a version as lines of JSON, in pieces.
 //
 // Invariants:
-// - The rows belong to one version: they are selected in one view. If a table has more changed rows than a plan
-//   holds, the walk fails if the table changes before the last of them was selected.
+// - The rows belong to one version: they are selected in one view. If a table has more changed rows than a plan holds,
+//   the walk fails if the table changes before the last changed row was selected.
 // - Nothing is read ahead of the piece that the caller asked for.
 import type { Bytes } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
@@ -15,8 +15,8 @@ import { type compileQuery, endOfPlan, PageRows } from './find-rows.js'
 import { walkPlan } from './find-walk.js'
 
 /**
- * Memory of a piece, and the bytes at which it ends, after the rows of a frame. One read of frames fills it, with
- * room for the rows of a frame.
+ * Memory of a piece, in bytes, and the size at which the piece ends, after the rows of a frame. One read of frames
+ * fills a piece; its memory then has room for the rows of one more frame.
  */
 const MEMORY_BYTES = READ_BYTES_MAX
 const PIECE_BYTES = MEMORY_BYTES - 64 * 1024
@@ -33,7 +33,7 @@ export type LinesRequest = Readonly<{
 /**
  * @param chosen - The rows, with their schema.
  * @param choose - Selects the rows from a position on.
- * @param step - Runs each piece of the work as an operation of its own.
+ * @param step - Runs the work for each piece as a separate operation.
  * @throws {StoreError} TRANSACTION_CONFLICT, ABORTED
  */
 export async function* readLines(

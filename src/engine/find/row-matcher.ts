@@ -1,8 +1,8 @@
 // Finds the rows of a frame that match a condition.
 //
-// If the runtime has a fast search of bytes, whole frames are first searched for what every matching row must
-// contain, such as the quoted value of an equality. Then only rows with a hit are tested, and rows that may contain
-// it in another spelling: with escapes, or in characters that fold to it.
+// If the runtime has a fast search of bytes, whole frames are first searched for bytes that every matching row must
+// contain, such as the quoted value of an equality. Then only two kinds of rows are tested: rows with a hit, and rows
+// that may contain the bytes in another spelling (with escapes, or in characters that fold to the same text).
 import type { Bytes } from '../../base/bytes.js'
 import { byteSearch, isAscii } from '../../base/platform.js'
 import { SkipSearch } from '../../base/skip-search.js'
@@ -13,10 +13,12 @@ import { RowTest } from './row-test.js'
 
 const ESCAPE: Needle = { bytes: Uint8Array.of(0x5c), isFolded: false }
 
-/** If a search finds candidates for more than this share of a frame's rows, all its rows are tested in turn. */
+/**
+ * If the candidates are more than this share of a frame's rows, all rows of the frame are tested one after the other.
+ */
 const CANDIDATES_SHARE = 0.25
 
-/** The place of a hit between two places of a text; -1: none. */
+/** Finds the place of a hit between two places of a text; -1: there is no hit. */
 type Search = (bytes: Bytes, from: number, to: number) => number
 
 export class RowMatcher {
@@ -28,7 +30,7 @@ export class RowMatcher {
     this.#test = new RowTest(condition)
     const needles = byteSearch === null ? null : needlesOf(condition)
     const isFolded = needles?.some((needle) => needle.isFolded) === true
-    // Reading one cell is faster than searching a frame without case.
+    // To read one cell of each row is faster than to search a frame without regard to case.
     const isSlow = isFolded && columnsOf(condition).size === 1
     const searches = needles === null || isSlow ? null : [...needles, ESCAPE].map(searchFor)
     this.#searches = searches && (isFolded ? [...searches, findWide] : searches)
@@ -44,7 +46,9 @@ export class RowMatcher {
     return this.#test.passes(bytes, from, to)
   }
 
-  /** The rows of a frame, from `first` to `limit` (not included), that may match, in order; null: all. */
+  /**
+   * The rows of a frame, from `first` to `limit` (not included), that may match, in order; null: all rows may match.
+   */
   candidates(frame: Frame, first: number, limit: number): Iterable<number> | null {
     if (this.#searches === null) return null
     const end = frame.endOf(limit - 1)
@@ -75,10 +79,10 @@ function searchFor({ bytes: needle, isFolded }: Needle): Search {
   }
 }
 
-/** Bytes that are checked together for being ASCII. */
+/** Number of bytes that are checked together for being ASCII. */
 const WIDE_STEP = 4_096
 
-/** The place of the first non-ASCII character. */
+/** The place of the first non-ASCII byte; -1: there is none. */
 function findWide(bytes: Bytes, from: number, to: number): number {
   for (let start = from; start < to; start += WIDE_STEP) {
     const end = Math.min(to, start + WIDE_STEP)

@@ -1,7 +1,8 @@
 // Compiles a condition to a test of rows on the bytes of their texts, without objects or strings per row.
 //
-// All comparisons of a column in one form need one look-up of its cell among their values. Each comparison passes at
-// certain places among the values, so a combination of comparisons of one cell is again one such test.
+// The values of all comparisons of a column in one form are sorted, and the place of a cell among them is looked up
+// once. Each comparison passes for certain places. So a combination of comparisons of one cell is again a set of
+// places.
 import { type Bytes, utf8 } from '../../base/bytes.js'
 import type { Fold } from '../../base/fold-case.js'
 import {
@@ -23,16 +24,16 @@ import {
   TextCell,
 } from './tested-cells.js'
 
-/** A test of the last row read. */
+/** Tests the row that was read last. */
 type Test = () => boolean
 
-/** A test of the place of a cell: 1 for each place that passes, otherwise 0. */
+/** A test of the place of a cell. `passes`: 1 for each place that passes, otherwise 0. */
 type Ranked = Readonly<{ cell: RankedCell; passes: Uint8Array }>
 
 type Part = Ranked | Test
 
 export class RowTest {
-  /** Maximum number of tests of a row. */
+  /** Maximum number of tests made for one row. */
   count = 0
   readonly #row: TestedRow
   readonly #columns: ReadonlyMap<string, ColumnTests>
@@ -120,7 +121,9 @@ class ColumnTests {
   readonly #row: TestedRow
   readonly #column: number
   readonly #text: TextCell
-  /** By form: the values that cells are compared with, and those that elements are compared with. */
+  /**
+   * By form: the values with which cells are compared. `#elements`: those with which elements of arrays are compared.
+   */
   readonly #values = new Map<CellForm, Bytes[]>()
   readonly #elementValues = new Map<CellForm, Bytes[]>()
   readonly #cells = new Map<CellForm, RankedCell>()
@@ -149,7 +152,7 @@ class ColumnTests {
     }
   }
 
-  /** The tests; one of them must pass. */
+  /** Compiles a test of a cell. @returns parts, of which one must pass */
   compile(cell: CellTest): Part[] {
     const values = valuesOf(cell)
     const forms = [...new Set(values.map(({ form }) => form))]
@@ -193,7 +196,7 @@ class ColumnTests {
     }
   }
 
-  /** A cell of any form: it tells whether the cell is empty. */
+  /** A ranked cell of any form, to tell whether the cell is empty. */
   #anyCell(): RankedCell {
     const [form = 'bare'] = this.#values.keys()
     return this.#cellOf(form)
@@ -236,12 +239,14 @@ class ColumnTests {
   }
 }
 
-/** Every text contains the empty text, so that is no search. */
+/** Whether a test searches for a text. Every text contains the empty text, which therefore needs no search. */
 function isSearch(cell: CellTest): cell is CellTest & Readonly<{ test: 'contains' }> {
   return cell.test === 'contains' && cell.text !== ''
 }
 
-/** The values that cells are compared with. A text with a prefix lies between the prefix and the next greater bytes. */
+/**
+ * The values with which cells are compared. A text with a prefix lies between the prefix and the next greater bytes.
+ */
 function valuesOf(cell: CellTest): readonly Value[] {
   switch (cell.test) {
     case 'isEmpty':
@@ -270,7 +275,7 @@ function valuesOf(cell: CellTest): readonly Value[] {
   }
 }
 
-/** The least bytes that are greater than all that begin with these. UTF-8 has no byte 255. */
+/** The least bytes that are greater than all bytes with this prefix. UTF-8 has no byte 255. */
 function behind(bytes: Bytes): Bytes {
   const next = bytes.slice()
   next[next.length - 1] = (next[next.length - 1] ?? 0) + 1
@@ -303,7 +308,7 @@ function rankValues(
     .map(({ bytes }) => ranks.rankOf(bytes, 0, bytes.length))
 }
 
-/** The places that pass, from the first to the last (not included). */
+/** The places from `first` to `last` (not included), as the places that pass. */
 function passingPlaces(
   test: Order | 'startsWith' | 'contains',
   [rank = 0, next]: readonly number[],

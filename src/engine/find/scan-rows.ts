@@ -1,4 +1,4 @@
-// Scans and counts: page after page over the rows of one generation, which is pinned meanwhile.
+// Scans and counts: they read the rows of one generation page after page. The generation is pinned meanwhile.
 import type { Awaitable } from '../../base/awaitable.js'
 import { checkNotAborted } from '../../base/signals.js'
 import { StoreError } from '../../base/store-error.js'
@@ -16,13 +16,13 @@ import type { Page } from '../types/store-types.js'
 import { countRows, type FoundGroups, findPage, groupFound, startAtRow } from './find-rows.js'
 import type { RowGroups } from './group-rows.js'
 
-/** Rows that a scan reads together. */
+/** Number of rows that a scan reads together. */
 const SCAN_ROWS = 1_000
 
 /** Runs an operation on the table, unless the store is closed. */
 export type RunOnTable = <T>(operation: (place: TablePlace) => Awaitable<T>) => Promise<T>
 
-/** All rows, or the matching ones. @param run - Runs each page as an operation of its own. */
+/** All rows, or the matching rows. @param run - Runs each page as an operation of its own. */
 export async function* scanRows(
   team: TeamContext,
   run: RunOnTable,
@@ -79,13 +79,13 @@ export async function countMatches(
   }
 }
 
-/** How often the groups of a scan are begun anew because columns were changed meanwhile. */
+/** Maximum number of times that the groups of a scan are begun anew because columns were changed meanwhile. */
 const GROUPS_BEGUN_MAX = 8
 
 /**
  * The groups of the matching rows, as JSON.
  * @param run - See `scanRows`.
- * @param more - Names of members of the request that others check.
+ * @param more - Names of further members that the request may have. They are checked elsewhere.
  */
 export async function groupRows(
   run: RunOnTable,
@@ -124,7 +124,7 @@ type PinnedStart = Readonly<{
   unpin: () => Awaitable<void>
 }>
 
-/** The first row of a table, in its generation, which is pinned until `unpin` is called. */
+/** The start of a table's rows in its current generation, which is pinned until `unpin` is called. */
 async function pinStart(place: TablePlace): Promise<PinnedStart> {
   const { generation, unpin } = await pinGeneration(place)
   const { nonce, firstExtent, liveRows } = generation

@@ -1,5 +1,5 @@
-// The cells of a row for the tests of a condition. Each cell is read once, at its first test, whatever the number of
-// tests. So the work on a row is linear in its length.
+// The cells of a row for the tests of a condition. Each cell is read only once, at its first test, whatever the number
+// of its tests. So the work on a row is linear in its length.
 import { QUOTE } from '../../base/ascii.js'
 import { type Bytes, fromUtf8, NO_BYTES, utf8 } from '../../base/bytes.js'
 import { FOLDED_GROWTH, type Fold, foldText } from '../../base/fold-case.js'
@@ -10,8 +10,8 @@ import { TextSearch } from './text-search.js'
 import { type Form, NO_RANK, ValueRanks } from './value-ranks.js'
 
 /**
- * How the values of a column are read: `bare` are tokens without quotes, with one spelling per value; folded texts
- * are compared without case.
+ * How the values of a column are read: `bare` values are tokens without quotes that have one spelling per value. Folded
+ * texts are compared without case.
  */
 export type CellForm = Form | 'bare' | Fold
 
@@ -35,7 +35,7 @@ export class TestedRow {
   }
 }
 
-/** Memory for unescaped texts, which grows with the longest. */
+/** Memory for an unescaped text. It grows to the length of the longest text. */
 class Unescaped {
   bytes: Bytes = NO_BYTES
 
@@ -98,10 +98,13 @@ const UPPER_A = 0x41
 const UPPER_Z = 0x5a
 const CASE_BIT = 0x20
 
-/** The first byte of a code point of more than two bytes. */
+/** The least first byte of a code point of more than two bytes. */
 const LONGER = 0xe0
 
-/** The folded text of a cell. No string is made of the part before the first code point of more than two bytes. */
+/**
+ * The folded text of a cell. The part before the first code point of more than two bytes is folded without making a
+ * string.
+ */
 export class FoldedCell implements CellText {
   bytes: Bytes = NO_BYTES
   readonly from = 0
@@ -109,7 +112,7 @@ export class FoldedCell implements CellText {
   readonly #row: TestedRow
   readonly #text: TextCell
   readonly #fold: Fold
-  /** By code points of two bytes: their folded forms. */
+  /** The folded forms of code points of two bytes, by code point. */
   readonly #known: Bytes[] = []
   #readRow = 0
   #isText = false
@@ -161,7 +164,10 @@ export class FoldedCell implements CellText {
   }
 }
 
-/** The place of a cell. Before the ranks: it is empty, or it has no rank among the values of its tests. */
+/**
+ * Places of a cell. The places before `ranks` are for an empty cell, and for a cell without a rank among the values of
+ * its tests.
+ */
 export const PLACE = Object.freeze({ empty: 0, unranked: 1, ranks: 2 })
 
 /** The place of a cell among the values of its tests. */
@@ -182,7 +188,7 @@ export class RankedCell {
     this.ranks = ranksOf(parts)
   }
 
-  /** How many places there are. */
+  /** The number of places. */
   get placeCount(): number {
     return PLACE.ranks + 2 * this.ranks.count + 1
   }
@@ -222,7 +228,7 @@ function placeOf(rank: number): number {
   return rank === NO_RANK ? PLACE.unranked : PLACE.ranks + rank
 }
 
-/** The elements of an array among the values of its tests. */
+/** Tells which values of the tests of an array are among its elements. */
 export class RankedElements {
   readonly ranks: ValueRanks
   readonly #row: TestedRow

@@ -1,5 +1,6 @@
-// Finds which of many texts a longer one contains, in one pass over its bytes, whatever the texts are: the automaton
-// of Aho and Corasick. One loop per text would take the product of both lengths for texts chosen for the purpose.
+// Finds which of many texts a longer text contains, in one pass over its bytes, whatever the texts are. This is the
+// automaton of Aho and Corasick. A search per text would take the product of both lengths if texts were chosen for that
+// purpose.
 //
 // States are numbered by depth, and the children of a state consecutively, by their bytes.
 import { type Bytes, compareBytes, NO_BYTES } from '../../base/bytes.js'
@@ -31,7 +32,7 @@ export class TextSearch {
 class Automaton {
   /** By needle: the state at its end. */
   readonly #ends: Int32Array
-  /** How many ends there are. */
+  /** The number of states at which a needle ends. */
   #endCount = 0
   /** By state: its first child, the number of its children, and the byte that leads to it. */
   readonly #firstChild: Int32Array
@@ -41,9 +42,11 @@ class Automaton {
   readonly #ofRoot = new Int32Array(256)
   /** By state: the state of its longest proper suffix. */
   readonly #suffix: Int32Array
-  /** By state: itself if it ends a needle, otherwise the next of its suffixes that does; 0: none. */
+  /**
+   * By state: the state itself if it ends a needle, otherwise its longest suffix that ends a needle; 0: there is none.
+   */
   readonly #end: Int32Array
-  /** By state: the last search that found the needle that it ends. */
+  /** By state: the number of the last search that found the needle that ends at the state. */
   readonly #foundIn: Uint32Array
   #searches = 0
 
@@ -94,7 +97,7 @@ class Automaton {
         }
         limit[child] = at + 1
       }
-      // Its suffix has a lower number, so it is complete.
+      // The suffix has a lower number, so its `#end` is already set.
       if (this.#end[state] !== state) this.#end[state] = this.#end[this.#suffix[state] ?? ROOT] ?? 0
     }
   }
@@ -109,7 +112,7 @@ class Automaton {
         if (at === to) return
       }
       state = this.#next(state, bytes[at] ?? 0)
-      // If a suffix was already found, so were all shorter ones.
+      // If a suffix was already found in this search, all shorter suffixes were found, too.
       for (let end = this.#end[state] ?? 0; end > 0 && this.#foundIn[end] !== search; ) {
         this.#foundIn[end] = search
         if (--left === 0) return

@@ -1,22 +1,25 @@
-// The rank of a value among the values of a condition that are compared in the same way. One look-up among all of
-// them replaces many comparisons, so a thousand comparisons of a cell cost little more than one.
+// The rank of a value among the values of a condition that are compared in the same way. One look-up among all values
+// replaces many comparisons, so a thousand comparisons of a cell cost little more than one.
 import { type Bytes, NO_BYTES } from '../../base/bytes.js'
 import { compareToBound } from '../../format/noted-column.js'
 import { DecimalReader } from '../../schema/decimal.js'
 import { MomentReader } from '../../schema/moments.js'
 
-/** How values are compared: `text` by bytes, without quotes and escapes; the others by their meaning. */
+/**
+ * How values are compared: `text` values by their bytes, without quotes and escapes; the values of other forms by their
+ * meaning.
+ */
 export type Form = 'text' | 'number' | 'time' | 'dateTime'
 
-/** The values that tokens are compared with. */
+/** The values with which tokens are compared. */
 interface ValueOrder {
   /** Reads a token. @returns false: it has no order relative to the values */
   read(bytes: Bytes, from: number, to: number): boolean
-  /** The order of the last token read relative to a value: negative if the token is less. */
+  /** The order of the last token read relative to a value. It is negative if the token is less than the value. */
   orderTo(value: number): number
 }
 
-/** Instead of a rank: the token has no order relative to the values. */
+/** Returned instead of a rank if the token has no order relative to the values. */
 export const NO_RANK = -1
 
 export class ValueRanks {
@@ -39,7 +42,10 @@ export class ValueRanks {
     this.#order = newOrder(form, unique.map(valueAt))
   }
 
-  /** For each value an odd number, ascending; between two of them, the even number between; or `NO_RANK`. */
+  /**
+   * The rank of a token, or `NO_RANK`. A token equal to the value at index i has the rank 2 i + 1. A token between two
+   * values has the even rank between theirs.
+   */
   rankOf(bytes: Bytes, from: number, to: number): number {
     const order = this.#order
     if (!order.read(bytes, from, to)) return NO_RANK

@@ -1,7 +1,7 @@
 // Checks a condition of a caller against a schema, and turns it into tests of cells.
 //
 // Rules:
-// - The logic has two values: a test of an empty cell is false, except `ne`, the opposite of `eq`, and `isEmpty`.
+// - The logic has two values: a test of an empty cell is false, except `ne` (the opposite of `eq`) and `isEmpty`.
 // - Text is ordered by code points, numbers by exact values, times by moments.
 import { dataError } from '../../base/data-error.js'
 import { type Fold, foldText } from '../../base/fold-case.js'
@@ -19,7 +19,7 @@ import type { Comparison, Condition } from './condition.js'
 /** Maximum number of levels of nested conditions. */
 export const WHERE_DEPTH_MAX = 16
 
-/** Maximum number of tests of cells in a condition. Each value of `in` counts as one more. */
+/** Maximum number of tests of cells in a condition. Each value of `in` counts as a test. */
 export const WHERE_TESTS_MAX = 2_000
 
 /** Maximum number of values of one `in`. */
@@ -68,7 +68,7 @@ const OPERATORS = Object.freeze([
 
 type Operator = (typeof OPERATORS)[number]
 
-/** Members beside the operators, which say how texts are compared. */
+/** Members that may be given beside the operators. They say how texts are compared. */
 const FLAGS: readonly string[] = Object.freeze(['ignoreCase', 'ignoreAccents'])
 
 const FOLDING: readonly Operator[] = Object.freeze([
@@ -81,9 +81,9 @@ const FOLDING: readonly Operator[] = Object.freeze([
 ])
 
 /**
- * Checks a condition. null: every row matches.
+ * Checks a condition. @returns null: every row matches
  * @param search - A text that one of the text columns must contain, without case. An empty text is no condition.
- * @throws {StoreError} REQUEST_VALIDATION_ERROR, with the column, the value and the rule if a value breaks one
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR, with the column, the value and the rule if a value breaks a rule
  */
 export function parseWhere(
   where: unknown,
@@ -296,7 +296,10 @@ class WhereReader {
   }
 }
 
-/** Each member is at least one condition. Millions of them would take long to read before they are counted. */
+/**
+ * Refuses too many members before they are read: each member is at least one condition, and to read millions would take
+ * long.
+ */
 function checkedConditions(conditions: Readonly<Record<string, unknown>>): [string, unknown][] {
   if (Object.keys(conditions).length > WHERE_TESTS_MAX) throw tooManyTests()
   return Object.entries(conditions)

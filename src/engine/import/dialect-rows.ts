@@ -126,7 +126,7 @@ export function readDialect(
 ): Readonly<{ pieces: AsyncIterable<Bytes>; format: 'csv' | 'json'; lines?: SourceLines }> {
   if (isJson(source.format)) return { pieces: bytesOfRows(team, source, said), format: 'json' }
   const lines = new SourceLines()
-  return { pieces: bytesOfRows(team, source, said, lines), format: 'csv', lines } // The records of TSV get commas.
+  return { pieces: bytesOfRows(team, source, said, lines), format: 'csv', lines } // Rows of TSV get commas.
 }
 
 async function* bytesOfRows(

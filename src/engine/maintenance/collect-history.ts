@@ -112,11 +112,13 @@ async function shortenHistory(
     const key = historyKey(table)
     const before = await partition.read((view) => view.get(key))
     const puts = [[key, encodeHistory(last.version)] as const]
-    if (!(await partition.commit({ checks: [{ key, equals: before }], puts })).ok) return // Another garbage collection deletes it.
+    // Another garbage collection deletes this change.
+    if (!(await partition.commit({ checks: [{ key, equals: before }], puts })).ok) return
     for (const { version, record, key: changeKey } of over) {
       const { changed, removed } = decodeChange(record)
       for (const runs of [changed, removed]) await deleteRowsBefore(partition, table, version, runs)
-      await deleteKeys(partition, [changeKey]) // Last, so that the next garbage collection finds the rows after a crash.
+      // The change is deleted last, so that after a crash the next garbage collection finds its rows.
+      await deleteKeys(partition, [changeKey])
     }
     first = last.version + 1
   }

@@ -88,7 +88,8 @@ export class Maintainer {
   async maintain(signal?: AbortSignal): Promise<MaintenanceReport> {
     const collected = await this.collectFiles(true, signal)
     const compactions = await this.compact(true, signal)
-    const recompressed = await this.recompress(true, signal) // After the compaction, so that no segment is rewritten twice.
+    // This follows the compaction, so that no segment is rewritten twice.
+    const recompressed = await this.recompress(true, signal)
     return {
       ...collected,
       ...(await this.collectTables(true, signal, compactions)),

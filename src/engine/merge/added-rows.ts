@@ -1,5 +1,5 @@
-// The input rows whose keys the table lacks, ready to be appended: few rows as texts, an entirely new segment of the
-// input as it is, and the rest in new segments.
+// The input rows whose keys the table lacks, ready to be appended: if they are few, as texts. Otherwise a segment of
+// the input whose rows are all added is linked as it is, and the other rows go to new segments.
 import type { Bytes } from '../../base/bytes.js'
 import type { TimeSlices } from '../../base/time-slices.js'
 import type { FileIds } from '../../format/file-references.js'
@@ -15,11 +15,14 @@ type AddedParts = Readonly<{
   team: TeamContext
   incoming: IncomingRows
   inputColumns: ReadonlySet<string>
-  /** Called with each written segment. */
+  /** Called with the object of each new segment. */
   onSegment(written: Readonly<{ object: string }>): void
 }>
 
-/** @param matched - One bit per input row: whether it is not added. @param count - The number of added rows. */
+/**
+ * @param matched - One bit per input row: 1 if the table has its key, so that it is not added. @param count - The
+ *   number of added rows.
+ */
 export async function addedRows(
   parts: AddedParts,
   matched: Bytes,
@@ -102,7 +105,7 @@ function isFree(matched: Bytes, row: number): boolean {
   return ((matched[row >> 3] ?? 0) & (1 << (row & 7))) === 0
 }
 
-/** How many rows from `first` to `limit` (not included) have no partner. */
+/** The number of rows from `first` to `limit` (not included) that have no partner. */
 export function countFree(matched: Bytes, first: number, limit: number): number {
   let count = 0
   for (let row = first; row < limit; row++) if (isFree(matched, row)) count++

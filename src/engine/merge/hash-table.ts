@@ -1,9 +1,12 @@
-// The input rows by the fingerprints of their keys: a hash table in a typed array, without an object per row. Keys
-// are looked up in batches, because most of the time is waiting for memory (PERFORMANCE.md, P44).
+// The input rows by the fingerprints of their keys: a hash table in a typed array, without an object per row. Keys are
+// looked up in batches, because most of the time is spent waiting for memory (PERFORMANCE.md, P44).
 import { freeLargeArray } from '../../base/platform.js'
 import { FINGERPRINT, FINGERPRINTS_MAX } from '../../format/row-fingerprint.js'
 
-/** An entry has three words of the key, two of the text, and the number of the row plus 1; 0: the slot is free. */
+/**
+ * An entry has three words of the key's fingerprint, two of the text's, and the number of the row plus 1, where 0 means
+ * that the slot is free.
+ */
 const ENTRY_WORDS = 6
 const TEXT = 3
 const ROW = 5
@@ -13,7 +16,7 @@ const FULL = 0.8
 
 const SLOTS_MIN = 1_024
 
-/** Maximum memory of a row, except while the array grows. */
+/** Maximum memory of a row, in bytes, except while the array grows. */
 export const INDEXED_ROW_BYTES = Math.ceil((1.02 * 4 * ENTRY_WORDS) / FULL)
 
 export class HashTable {
@@ -42,8 +45,9 @@ export class HashTable {
   /**
    * Adds a row.
    * @param words - Fingerprints.
-   * @param at - The offset of the row's own.
-   * @returns the row that already has this key, which stays; -1: there is none.
+   * @param at - The offset of the row's own fingerprint in `words`.
+   * @returns the row that already has this key, which stays in the table; -1: there is no such row, and the row was
+   *   added.
    */
   add(words: Uint32Array, at: number, row: number): number {
     if (this.#count >= FULL * this.#slots) this.#grow()
@@ -59,7 +63,7 @@ export class HashTable {
     return -1
   }
 
-  /** The entry of a key; -1: there is none. @param words - Fingerprints. @param at - The offset of the key's own. */
+  /** The entry of a key; -1: there is none. @param at - The offset of the key's fingerprint in `words` */
   find(words: Uint32Array, at: number): number {
     const entry = this.#entryOf(words, at)
     return this.#entries[entry + ROW] === 0 ? -1 : entry
@@ -69,7 +73,7 @@ export class HashTable {
     return (this.#entries[entry + ROW] ?? 0) - 1
   }
 
-  /** Whether the text of an entry has the fingerprint at `at`. */
+  /** Whether the text of an entry has the same fingerprint as the text of the row at `at`. */
   hasText(entry: number, words: Uint32Array, at: number): boolean {
     const entries = this.#entries
     return (
@@ -83,7 +87,9 @@ export class HashTable {
     freeLargeArray(this.#entries)
   }
 
-  /** The entry at which the search for a key begins. It grows with the first word of the key. */
+  /**
+   * The entry at which the search for a key begins. Its index increases with the first word of the key's fingerprint.
+   */
   #homeOf(word: number): number {
     return ENTRY_WORDS * Math.floor((word / 2 ** 32) * this.#slots)
   }
@@ -116,9 +122,9 @@ export class HashTable {
   }
 }
 
-/** Fingerprints that are added to a hash table, or looked up, together. */
+/** Rows whose fingerprints are added to a hash table, or looked up, together. */
 export class FingerprintBatch {
-  /** The number, or the slot, of the row of each fingerprint. */
+  /** For each fingerprint, the number of its input row, or the slot of its row of the table. */
   readonly rows = new Uint32Array(FINGERPRINTS_MAX)
   count = 0
 
@@ -127,8 +133,8 @@ export class FingerprintBatch {
   }
 
   /**
-   * Adds all to a hash table, and empties the batch.
-   * @returns the first two rows with the same key; null: there are none.
+   * Adds all rows to a hash table, and empties the batch.
+   * @returns the first two rows with the same key; null: all keys differ.
    */
   addTo(index: HashTable, words: Uint32Array): [first: number, second: number] | null {
     const { rows, count } = this

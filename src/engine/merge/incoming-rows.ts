@@ -1,4 +1,4 @@
-// The input rows of a merge in their stored form: read in order, or some of them by number.
+// The input rows of a merge in their stored form: either all rows are read in order, or some rows by their numbers.
 import type { ErrorPlace } from '../../base/store-error.js'
 import { convertRowText } from '../../format/row-text.js'
 import type { Column } from '../../schema/column-kind.js'
@@ -17,7 +17,7 @@ type TextAt = readonly [at: number, text: string]
 
 export class IncomingRows {
   readonly count: number
-  /** null: the rows are few, and in memory. */
+  /** null: the rows are few, and their texts are in memory. */
   readonly segments: readonly IncomingSegment[] | null
   readonly #team: TeamContext
   readonly #texts: readonly string[]
@@ -46,7 +46,7 @@ export class IncomingRows {
     this.count = first
   }
 
-  /** The average length of the rows, as last read in order. */
+  /** The average number of characters of the rows, measured when the rows were last read in order. */
   get averageChars(): number {
     return this.#chars / Math.max(1, this.count)
   }
@@ -81,7 +81,7 @@ export class IncomingRows {
     }
   }
 
-  /** The texts of some rows, one frame at a time. @param rows - Their numbers, ascending. */
+  /** The texts of some rows, one frame at a time. @param rows - The numbers of the rows, ascending. */
   async *textsAt(rows: Uint32Array): AsyncGenerator<readonly TextAt[]> {
     if (this.segments === null) {
       yield Array.from(rows, (row, at): TextAt => [at, this.#texts[row] ?? ''])

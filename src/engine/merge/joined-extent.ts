@@ -6,16 +6,19 @@ import type { SeenExtent } from './table-rows.js'
 export const NO_ROW = -2
 export const NO_PARTNER = -1
 
-/** Set in the number of a partner with another text. Its values may still be equal. */
+/** The bit that is set in the number of a partner whose text differs from the row's. The values may still be equal. */
 export const MAY_DIFFER = 1 << 30
 
 /** Maximum number of rows of the input. */
 export const INCOMING_ROWS_MAX = MAY_DIFFER - 1
 
-/** If more than one row in so many may change, the extent is read and rewritten, and the texts are not kept. */
+/** If more than one row in 8 of an extent may change, the extent is read again and rewritten, and no texts are kept. */
 export const REWRITE_SHARE = 8
 
-/** Maximum number of characters kept for comparison, of rows that may change. Further extents are read again. */
+/**
+ * Maximum number of characters of rows that may change and are kept for the comparison. Extents beyond it are read
+ * again.
+ */
 const KEPT_CHARS_MAX = 16 * 1024 * 1024
 
 /** An extent of the table, with the partners of its rows. */
@@ -23,27 +26,28 @@ export type JoinedExtent = {
   readonly extent: number
   readonly seen: Pick<SeenExtent, 'extent' | 'nonce' | 'rowCount' | 'entry'>
   signature: string
-  /** For each slot the number of its partner, with `MAY_DIFFER`, or one of the constants above. */
+  /** For each slot the number of its partner, perhaps with `MAY_DIFFER`; or a negative number, such as `NO_ROW`. */
   readonly partners: Int32Array
-  /** Rows that may change. */
+  /** Number of rows that may change. */
   mayDiffer: number
-  /** The stored texts of these rows, by slot; null: they are read when needed. */
+  /** The stored texts of the rows that may change, by slot; null: the texts are read when needed. */
   kept: Map<number, StoredRow> | null
-  /** The rows that change, by slot; null: not known yet. */
+  /** The rows that change, by slot; null: they are not known yet. */
   changes: ReadonlyMap<number, StoredRow> | null
 }
 
-/** The number of the partner of a row; -1: it has none. */
+/** The number of the partner of a row; -1: the row has no partner. */
 export function partnerOf(partner: number): number {
   return partner < 0 ? -1 : partner & ~MAY_DIFFER
 }
 
 /**
- * Whether so many rows of an extent may change that it is read and rewritten, without keeping their texts.
- * @param keptChars - Kept characters of all extents in the join.
+ * Whether an extent is read again and rewritten, so that no texts are kept: many of its rows may change, or too many
+ * characters are kept already.
+ * @param keptChars - Number of kept characters of all extents in the join.
  */
 export function isToBeRewritten({ seen, mayDiffer }: JoinedExtent, keptChars: number): boolean {
-  if (seen.entry === null) return false // It is open: it has few rows and no entry to replace.
+  if (seen.entry === null) return false // The extent is open: it has few rows, and no entry to replace.
   return keptChars > KEPT_CHARS_MAX || REWRITE_SHARE * mayDiffer > seen.rowCount
 }
 

@@ -5,7 +5,7 @@ import { invalidValue } from '../import/row-object.js'
 import type { IncomingRows } from './incoming-rows.js'
 import { KeyCollision, sameKey, shownKey } from './merged-row.js'
 
-/** Characters of a key that a message shows. */
+/** Maximum number of characters of a key that a message shows. */
 const SHOWN_KEY_CHARS_MAX = 200
 
 export function emptyKey(incoming: IncomingRows, row: number, column: string): StoreError {
@@ -13,7 +13,7 @@ export function emptyKey(incoming: IncomingRows, row: number, column: string): S
   return invalidValue(column, { ...incoming.placeOf(row), value: 'an empty cell', rule })
 }
 
-/** @throws {KeyCollision} The keys are not the same. */
+/** @throws {KeyCollision} if the keys differ, so that only their fingerprints are equal */
 export async function keyTwiceInInput(
   incoming: IncomingRows,
   key: readonly string[],
@@ -55,7 +55,7 @@ function shownKeyShort(text: string, key: readonly string[]): string {
   return cutText(shownKey(text, key), SHOWN_KEY_CHARS_MAX)
 }
 
-/** @param rows - Ascending. */
+/** @param rows - Numbers of rows, ascending. */
 async function readIncomingTexts(incoming: IncomingRows, rows: Uint32Array): Promise<string[]> {
   const texts: string[] = []
   for await (const some of incoming.textsAt(rows)) for (const [, text] of some) texts.push(text)

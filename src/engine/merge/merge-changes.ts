@@ -1,5 +1,5 @@
-// The changes that a merge makes to a table. Few changed rows of an extent become row records, an extent with many
-// changes is rewritten, and an extent without remaining rows loses its segment.
+// The changes that a merge makes to a table. If few rows of an extent change, they become row records. An extent with
+// many changes is rewritten. An extent without remaining rows loses its segment.
 //
 // Invariant: the draft holds for the head that it names. A commit that checks this head, and the entries of the
 // rewritten extents, turns the table into the result of the merge.
@@ -24,8 +24,8 @@ import { TableJoin } from './table-join.js'
 import type { SeenExtent, TableRows } from './table-rows.js'
 
 /**
- * Maximum number of row records per merge, and of characters in them. Beyond that, the extents with the most changes
- * are rewritten.
+ * Maximum number of row records per merge, and of characters in them. If there would be more, the extents with the most
+ * changes are rewritten.
  */
 const RECORDS_MAX = 20_000
 const RECORD_CHARS_MAX = 16 * 1024 * 1024
@@ -36,10 +36,10 @@ const DELETES_MAX = 200_000
 /** Maximum number of characters of input rows that are gathered at once, to be compared with rows in another order. */
 const GATHERED_CHARS_MAX = 24 * 1024 * 1024
 
-/** Maximum number of drafts that other changes may overtake. Then the merge takes its turn among the changes first. */
+/** Maximum number of drafts beside other changes of the table. After that the merge takes its turn before it drafts. */
 const DRAFT_TRIES_MAX = 10
 
-/** A row that becomes a row record; null: it is deleted. */
+/** A row that becomes a row record; null: the row is deleted. */
 export type ChangedRow = Readonly<{ position: Position; row: StoredRow | null }>
 
 /** An entry that replaces another. @param before - The object of the replaced entry. */
@@ -53,7 +53,7 @@ export type MergeDraft = Readonly<{
   deletes: readonly Bytes[]
   /** Rows to append. */
   added: LinkableRows
-  /** Files that new texts of existing rows name. */
+  /** Files that the new texts of changed rows name. */
   files: FileIds
 }>
 
@@ -62,7 +62,7 @@ type ChangeParts = Readonly<{
   rules: MergeRules
   incoming: IncomingRows
   rows: TableRows
-  /** Whether the change gives a column another type. */
+  /** Whether the merge gives a column another type. */
   retypes: boolean
   /** Whether rows of the table may have cells that the merge leaves unchanged. */
   projects: boolean
@@ -77,13 +77,13 @@ type Work = {
   way: 'none' | 'records' | 'rewrite' | 'drop'
 }
 
-/** The rows have changed since they were joined. */
+/** The result of a step if the rows have changed since they were joined. */
 const MOVED = Symbol('moved')
 
 export class MergeChanges {
   readonly #parts: ChangeParts
   readonly #join: TableJoin
-  /** The rows to append, for these partners. */
+  /** The rows to append, if `matched` is still the set of matched input rows. */
   #added: Readonly<{ matched: Bytes; rows: LinkableRows }> | undefined
 
   constructor(parts: ChangeParts) {
@@ -144,7 +144,7 @@ export class MergeChanges {
     return { head, counts, records, extents, deletes, added: rows, files }
   }
 
-  /** Compares the rows that may change with their partners, if their texts are in memory. */
+  /** Compares the rows that may change with their partners, in extents whose texts are in memory. */
   async #compareKept(): Promise<void> {
     const waiting: { row: number; joined: JoinedExtent; slot: number }[] = []
     const found = new Map<JoinedExtent, Map<number, StoredRow>>()
@@ -255,7 +255,7 @@ export class MergeChanges {
     if (group.length > 0) yield group
   }
 
-  /** @param files - null: a dry run. */
+  /** @param files - Collects the files of changed rows; null: a dry run. */
   async #rewrite(
     group: readonly Work[],
     head: TableHead,
@@ -301,7 +301,7 @@ export class MergeChanges {
   async #gather(group: readonly Work[]): Promise<(row: number) => string> {
     const { incoming, place } = this.#parts
     const slices = place.team.slices.begin()
-    const others = new Uint8Array(Math.ceil(incoming.count / 8)).fill(0xff) // As bits, the rows come in order.
+    const others = new Uint8Array(Math.ceil(incoming.count / 8)).fill(0xff) // One bit per row: 1 if it is not wanted.
     for (const { joined } of group) {
       const { changes, partners } = joined
       if (slices.spend(partners.byteLength)) await slices.pause()

@@ -16,7 +16,7 @@ export type MergeRules = Readonly<{
   key: readonly string[]
   /** Columns that the input names. */
   inputColumns: ReadonlySet<string>
-  /** Number of the table's schema before and after the merge. */
+  /** The numbers of the table's schema before and after the merge. */
   schemaBefore: number
   schemaAfter: number
   rowBytesMax: number
@@ -28,10 +28,10 @@ export class KeyCollision extends Error {
 }
 
 /**
- * The row after the merge; null: it stays, because all cells that the merge sets already have their values.
+ * The row after the merge; null: the row stays, because all cells that the merge sets already have the new values.
  * @param reads - The text of the row as served.
  * @param incoming - The text of the input row with the same key.
- * @throws {KeyCollision} The keys differ.
+ * @throws {KeyCollision} if the keys differ, so that only their fingerprints are equal
  */
 export function mergedRow(
   rules: MergeRules,
@@ -61,14 +61,14 @@ export function mergedRow(
     rules.rowBytesMax,
     rules.key.map((id) => `${id} ${after.get(id) ?? ''}`).join(', '),
   )
-  // A schema that changes with the merge retypes only columns that the merge sets in each changed row.
+  // If the merge changes the schema, it retypes only columns whose cells it sets in each changed row.
   const isCurrent = stored.schemaNumber === rules.schemaBefore
   return { text, schemaNumber: isCurrent ? rules.schemaAfter : stored.schemaNumber }
 }
 
 /**
- * The same for rows with the same columns in the same order, in a fourth of the time. undefined: the rows differ
- * more.
+ * The result of `mergedRow` for rows with the same columns in the same order, in a fourth of the time. undefined: the
+ * rows differ in another way.
  */
 function likeBefore(
   { key, schemaAfter }: MergeRules,
@@ -81,7 +81,7 @@ function likeBefore(
   if (different === null || different.some(({ id }) => key.includes(id))) return undefined
   const changed = different.filter(({ before, after }) => !sameValues(before, after))
   if (changed.length === 0) return null
-  // Cells with equal values keep their form, unless the whole row is replaced by that of the input.
+  // Cells with equal values keep their form, unless the whole row is replaced by the input row.
   return changed.length === different.length
     ? { text: incoming, schemaNumber: schemaAfter }
     : undefined

@@ -1,10 +1,10 @@
-// The join of a table and an input that are both ordered by key, as a nightly export is. Both are read once, side by
-// side, without an index. Equal rows are compared in runs, as bytes.
+// The join of a table and an input that are both ordered by key, as a nightly export is. Both are read once, in
+// parallel, without an index. Runs of equal rows are compared as bytes.
 //
 // Invariants:
 // - The join is valid only if the keys of the whole input ascend: then no key occurs twice.
-// - The result for an extent is valid only if the keys of the table ascend up to its end. The join ends at the first
-//   extent where they do not, or whose rows must be converted.
+// - The result for an extent is valid only if the keys of the table ascend up to its end. The join ends before the
+//   first extent whose keys do not ascend or whose rows must be converted.
 import type { TimeSlices } from '../../base/time-slices.js'
 import { OrderedKey, OrderedKeyReader, UNORDERED } from '../../format/ordered-key.js'
 import type { Generation } from '../../format/records.js'
@@ -30,11 +30,11 @@ export type JoinParts = Readonly<{
   rows: TableRows
   /** Throws if the caller has aborted. */
   checkGoesOn: () => void
-  /** The new form of a row with the key of an input row; null: it stays. */
+  /** The new form of a row with the key of an input row; null: the row stays. */
   merge: (stored: StoredRow, incoming: string) => StoredRow | null
 }>
 
-/** The keys of the input do not ascend, or have no order. */
+/** Thrown if the keys of the input do not ascend, or have no order. */
 class NotInOrder extends Error {
   override readonly name = 'NotInOrder'
 }
@@ -44,11 +44,11 @@ export class OrderedJoin {
   readonly #slices: TimeSlices
   readonly #keys: OrderedKeyReader
   readonly #input: InputCursor
-  /** The key of the current row of the table, and the key of the last row before it that has one. */
+  /** The key of the current row of the table. `#last`: that of the last row before it that has a key. */
   #key = new OrderedKey()
   #last = new OrderedKey()
   #keptChars = 0
-  /** Changed rows of the current extent; null: they are too many, so it will be read again and rewritten. */
+  /** Changed rows of the current extent; null: they are too many, so the extent will be read again and rewritten. */
   #changes: Map<number, StoredRow> | null = null
   readonly #extents: JoinedExtent[] = []
 
@@ -61,9 +61,9 @@ export class OrderedJoin {
 
   /**
    * @param generationNonce - The generation to read.
-   * @param first - Its first extent.
-   * @param limit - The extent after its last.
-   * @returns the joined extents, from the first on.
+   * @param first - The first extent to join.
+   * @param limit - The extent after the last one to join.
+   * @returns the joined extents, without a gap from `first` on; perhaps not all.
    */
   async run(generationNonce: Uint8Array, first: number, limit: number): Promise<JoinedExtent[]> {
     try {
@@ -92,7 +92,7 @@ export class OrderedJoin {
     }
   }
 
-  /** null: its rows are not in order, or must be converted. */
+  /** Joins an extent. null: its rows are not in order, or must be converted. */
   async #joinExtent(seen: SeenExtent, generation: Generation): Promise<JoinedExtent | null> {
     checkAllLaid(seen)
     const { rows } = this.#parts
@@ -114,7 +114,8 @@ export class OrderedJoin {
   }
 
   /**
-   * Joins rows of a piece from one on, up to the last input row in memory; all if the input has ended.
+   * Joins the rows of a piece from `from` on, up to the key of the last input row in memory. If the input has ended,
+   * joins all rows.
    * @returns the row to continue with; `UNORDERED`: the rows of the table are not in order.
    */
   #joinRows(joined: JoinedExtent, piece: OrderedPiece, from: number, schemaNumber: number): number {
@@ -163,7 +164,7 @@ export class OrderedJoin {
     return limit
   }
 
-  /** Reads the keys of rows that equal input rows. @returns whether they ascend. */
+  /** Reads the keys of rows of the table that equal input rows. @returns whether the keys ascend */
   #passSame(frame: RowTexts, first: number, count: number): boolean {
     const { texts } = frame
     let from = frame.endOf(first - 1)
@@ -211,7 +212,7 @@ function storedRow(
   schemaNumber: number,
 ): () => StoredRow {
   return () => {
-    // Rows of a segment with cells of dropped columns must be converted, so they are not joined here.
+    // If rows of a segment have cells of dropped columns, they must be converted, and so are not joined here.
     if (record?.text == null) return { text: frame.rowText(row), schemaNumber }
     return {
       text: rows.shown(record.text, record.version),
@@ -247,7 +248,7 @@ class InputCursor {
     return this.#row < this.#limit
   }
 
-  /** Rows in memory that are left. */
+  /** Number of rows in memory from the current one on. */
   get left(): number {
     return this.#limit - this.#row
   }
@@ -272,7 +273,7 @@ class InputCursor {
   }
 
   /**
-   * Reads the keys of the first rows ahead, so that an unordered input is found before much of the table is read.
+   * Reads the keys of the first rows ahead, so that an unordered input is recognised before much of the table is read.
    * @throws {NotInOrder}
    */
   async checkFirst(): Promise<void> {
@@ -287,7 +288,7 @@ class InputCursor {
     this.#last = new OrderedKey()
   }
 
-  /** Goes to the next rows, if there are any. */
+  /** If no row in memory is left, reads the next rows of the input. */
   async next(): Promise<void> {
     while (!this.hasRow && !this.hasEnded) {
       const piece = this.#pieces[this.#nextPiece++]
@@ -341,7 +342,7 @@ class InputCursor {
     this.#row++
   }
 
-  /** Passes rows whose keys were read elsewhere. @param last - The last of them. */
+  /** Passes rows whose keys were read elsewhere. @param last - The key of the last of these rows. */
   passRead(count: number, last: OrderedKey): void {
     this.#last.set(last)
     this.#hasKey = false
@@ -358,7 +359,7 @@ class InputCursor {
     }
   }
 
-  /** @param ahead - Rows from the current one to the one with the empty cell. */
+  /** @param ahead - Number of rows from the current row to the row with the empty cell. */
   emptyKey(ahead: number, column: number): Error {
     const { incoming, rules } = this.#parts
     return emptyKey(incoming, this.number + ahead, rules.key[column] ?? '')

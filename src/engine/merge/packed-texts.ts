@@ -7,7 +7,10 @@ import type { Frame } from '../../format/segment-reader.js'
 /** The part of a frame that a merge reads. */
 export type RowTexts = Pick<Frame, 'texts' | 'endOf' | 'rowText'>
 
-/** Rows `first` to `limit` (not included) of some texts. Row `first` has the number `slot` in its source. */
+/**
+ * The rows from `first` to `limit` (not included) of a frame or of packed texts. Row `first` has the number `slot` in
+ * its source.
+ */
 export type RowPiece = Readonly<{ frame: RowTexts; first: number; limit: number; slot: number }>
 
 /** The work of the rows of a piece, for time slices. */
@@ -15,7 +18,7 @@ export function workOfPiece({ frame, first, limit }: RowPiece): number {
   return frame.texts.length + ITEM_WORK * (limit - first)
 }
 
-/** @param slot - The number of the first text. */
+/** @param slot - The number of the first text's row in its source. */
 export function packTexts(texts: readonly string[], slot: number): RowPiece {
   const parts = texts.map((text) => utf8(text))
   const ends = new Uint32Array(parts.length)

@@ -21,15 +21,15 @@ export type RewriteParts = Readonly<{
   rules: MergeRules
   /** Collects the files that changed rows name. */
   files: FileIds
-  /** Called with the object before it is written. */
+  /** Called with the object of the new segment before the object is written. */
   onSegment(written: Readonly<{ object: string }>): void
 }>
 
-/** The new form of a row that may change. @returns null: it stays. */
+/** Decides the new form of a row that may change. @returns null: the row stays */
 export type Decide = (slot: number, stored: StoredRow) => StoredRow | null
 
 export type Rewritten = Readonly<{
-  /** null: a dry run. */
+  /** The new entry of the extent; null: a dry run. */
   entry: ExtentEntry | null
   changed: number
   /** Slots with records over rows that the merge changed. Its commit deletes these records. */
@@ -100,7 +100,7 @@ class ExtentWriter {
     this.#builder = version === null ? null : beginSegment(team, this.#object)
   }
 
-  /** Takes rows of a piece of the segment, with the records laid over them. */
+  /** Takes the rows of a piece of the segment, or the records that are laid over them. */
   take({ frame, first, limit, slot: firstSlot }: RowPiece): void {
     for (let row = first; row < limit; row++) {
       const slot = firstSlot + row - first
@@ -116,7 +116,7 @@ class ExtentWriter {
     }
   }
 
-  /** Takes the rows of an extent that has only records. */
+  /** Takes the rows of an extent without a segment: all its rows are records. */
   takeRecords(): void {
     const { rowCount } = this.#below.seen
     for (let slot = 0; slot < rowCount; slot++) {

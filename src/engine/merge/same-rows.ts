@@ -2,7 +2,7 @@
 import { sameRanges } from '../../base/platform.js'
 import type { RowTexts } from './packed-texts.js'
 
-/** How many consecutive rows, at most `count`, are equal on both sides. */
+/** The number of consecutive rows, from the given ones on and up to `count`, that are equal on both sides. */
 export function sameRows(
   left: RowTexts,
   leftRow: number,
@@ -20,8 +20,8 @@ export function sameRows(
     const bytes = left.endOf(leftRow + rows - 1) - from
     return sameRanges(left.texts, from, right.texts, from + shift, bytes)
   }
-  // The steps double while rows are equal, and halve after the first difference. So wasted comparisons never exceed
-  // the useful ones, even if every second row differs.
+  // The steps double while rows are equal, and halve after the first difference. So the bytes that are compared in vain
+  // are never more than the others, even if every second row differs.
   let same = 0
   let step = 1
   while (same < count) {

@@ -1,9 +1,11 @@
-// A hash join of a table and an input, from their stored bytes: finds the input row with the key of each row.
+// A hash join of a table and an input, from their stored bytes: for each row of the table, it finds the input row with
+// the same key.
 //
 // Invariants:
-// - An extent is read again only if its rows have changed. So repeating a join beside other writers costs only what
-//   they changed.
-// - The memory of the index is bounded. With more rows, the join takes several passes, each for a part of the keys.
+// - An extent is read again only if its rows have changed. So a repeated join reads only the extents that other writers
+//   have changed.
+// - The memory of the index is bounded. With more rows than fit, the join takes several passes, each for a part of the
+//   keys.
 // - A row with an empty key cell has no key, and thus no partner.
 import { sameBytes } from '../../base/bytes.js'
 import type { TimeSlices } from '../../base/time-slices.js'
@@ -30,7 +32,7 @@ import { type JoinParts, OrderedJoin } from './ordered-join.js'
 import { packTexts, type RowPiece, workOfPiece } from './packed-texts.js'
 import { checkAllLaid, type SeenExtent } from './table-rows.js'
 
-/** Maximum number of looks at a table that keeps changing. Then the merge takes its turn among the changes first. */
+/** Maximum number of looks at a table that keeps changing. After that the merge takes its turn before it joins. */
 const SETTLE_TRIES_MAX = 20
 
 /** How the stored rows of an extent are read. */
@@ -50,7 +52,7 @@ export class TableJoin {
   readonly #slices: TimeSlices
   readonly #passes: number
   #index: HashTable | undefined
-  /** How often extents were joined with the index. */
+  /** The number of times that extents were joined with the index. */
   #joins = 0
   #generation: Uint8Array | undefined
   #keptChars = 0
@@ -90,7 +92,8 @@ export class TableJoin {
       if (stale.length === 0) {
         if (extents.size === 0) await this.#checkInput()
         await this.#checkPartners(head.generation)
-        // The next steps need the memory of the index. If others change rows meanwhile, the index is built again.
+        // The next steps need the memory of the index. If others change rows meanwhile, the index is built again and
+        // then kept.
         if (this.#joins <= 1) await this.#dropIndex()
         return head
       }
@@ -105,7 +108,7 @@ export class TableJoin {
     return null
   }
 
-  /** Joins once what can be joined without an index. The rest is joined with it. */
+  /** Joins, once, the extents that can be joined without an index. The other extents are joined with it. */
   async #joinInOrder({ nonce, firstExtent, nextExtent }: Generation): Promise<void> {
     this.#triesOrder = false
     const join = new OrderedJoin(this.#parts)
@@ -155,7 +158,7 @@ export class TableJoin {
     }
   }
 
-  /** Reads an input that is joined with no extent. Its keys must still exist and be unique. */
+  /** Reads the input if the table has no rows: its rows must have keys all the same, and the keys must be unique. */
   async #checkInput(): Promise<void> {
     for (let pass = 0; pass < this.#passes; pass++) await this.#indexOf(pass)
   }
@@ -163,7 +166,7 @@ export class TableJoin {
   /** The index of the input rows whose keys belong to a pass. */
   async #indexOf(pass: number): Promise<HashTable> {
     if (this.#index !== undefined && this.#passes === 1) return this.#index
-    await this.#dropIndex() // Before the next one is built.
+    await this.#dropIndex() // The old index is freed before the next one is built.
     const { incoming, rules } = this.#parts
     const index = new HashTable(
       Math.ceil((this.#passes === 1 ? 1 : 1.02) * (incoming.count / this.#passes)),
@@ -195,7 +198,10 @@ export class TableJoin {
     return index
   }
 
-  /** In Node 20 a channel frees the memory, when the event loop closes it in its next turn. */
+  /**
+   * Frees the index. In Node 20 a message channel frees its memory, when the event loop closes the channel in its next
+   * turn.
+   */
   async #dropIndex(): Promise<void> {
     if (this.#index === undefined) return
     this.#index.free()
@@ -204,7 +210,7 @@ export class TableJoin {
     await this.#slices.pause()
   }
 
-  /** Whether a pass includes the last row read into the next place of the batch. */
+  /** Whether a pass includes the row whose fingerprint was read last, into the next place of the batch. */
   #isOf(pass: number): boolean {
     if (this.#passes === 1) return true
     const at = FINGERPRINT.words * this.#batch.count + FINGERPRINT.pass
@@ -246,7 +252,7 @@ export class TableJoin {
     }
   }
 
-  /** null: the rows have changed since the first pass. */
+  /** The join of an extent to continue in a pass; null: the rows have changed since the first pass. */
   #begun(seen: SeenExtent, pass: number): JoinedExtent | null {
     const { extent, signature } = seen
     const known = this.extents.get(extent)
@@ -303,7 +309,9 @@ export class TableJoin {
     }
   }
 
-  /** A piece in the form of the input's rows: converted, and without the cells that the merge does not set. */
+  /**
+   * A piece in the form of the input's rows: converted, and without the cells in columns that the merge does not set.
+   */
   #asItReads(piece: RowPiece, { converts, shown }: StoredReading): RowPiece {
     if (!converts && !this.projects) return piece
     const texts: string[] = []
@@ -342,7 +350,7 @@ export class TableJoin {
     if (isToBeRewritten(joined, this.#keptChars)) this.release(joined)
   }
 
-  /** @throws {StoreError} KEY_NOT_UNIQUE: two rows of the table have one partner */
+  /** @throws {StoreError} KEY_NOT_UNIQUE: if two rows of the table have the same partner */
   async #checkPartners(generation: Generation): Promise<void> {
     const { incoming, rows, rules } = this.#parts
     const seen = new Uint8Array(Math.ceil(incoming.count / 8))

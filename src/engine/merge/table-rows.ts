@@ -1,10 +1,10 @@
-// The live rows of a table, extent by extent, for a merge: read beside other changes, and each extent again only if
-// it has changed.
+// The live rows of a table, extent by extent, for a merge. They are read beside other changes. An extent is read again
+// only if it has changed.
 //
 // Invariants:
-// - One view reads the records and the entry of an extent. The segment is read afterwards.
-// - The signature of an extent identifies its rows exactly. A change of a row makes a record with a greater version;
-//   a compaction, which removes records, first gives the extent another object.
+// - The records and the entry of an extent are read in one view. The segment is read after the view.
+// - The signature of an extent identifies its rows exactly. A change of a row makes a record with a greater version; a
+//   compaction, which removes records, first gives the extent another object.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
 import type { ExtentEntry } from '../../format/extent-page.js'
@@ -34,13 +34,13 @@ import { readHead } from '../read/generations.js'
 import { WALK_AT_WILL } from '../segments/read-ahead.js'
 import { packTexts, type RowPiece } from './packed-texts.js'
 
-/** Maximum number of characters of row records in one view, approximately, and of extents. */
+/** Approximate maximum number of characters of row records that one view reads, and maximum number of extents. */
 const RECORD_CHARS_MAX = 8 * 1024 * 1024
 const EXTENTS_MAX = 256
 
 export type Records = ReadonlyMap<number, RowRecord>
 
-/** Live rows. @param record - The record of the only row of the piece. */
+/** Live rows. `record`: the record of the row, if the piece is a single row record. */
 export type OrderedPiece = RowPiece & Readonly<{ record?: RowRecord }>
 
 /** An extent, and the records over it, in one view. */
@@ -58,7 +58,7 @@ export type Reading = Readonly<{
   columns: ReadonlyMap<string, Column>
   /** Whether the change gives a column another type, so that all rows are converted. */
   retypes: boolean
-  /** The past of the columns, which tells the cells to hide. */
+  /** The past of the columns, by which cells of dropped columns are recognised; null: no column was dropped. */
   past: ColumnPast | null
 }>
 
@@ -94,7 +94,7 @@ export class TableRows {
 
   /**
    * Reads extents with the records over them: as many as one view reads, at least one.
-   * @param generationNonce - The generation of the extents. If the table has another, none is read.
+   * @param generationNonce - The generation of the extents. If the table has another generation, no extent is read.
    * @param first - The first extent.
    * @param limit - The extent after the last.
    */
@@ -157,12 +157,12 @@ export class TableRows {
     }
   }
 
-  /** Whether the rows of an extent's segment must be converted under the schema that the table gets. */
+  /** Whether the rows of an extent's segment must be converted to the schema that the table gets. */
   converts(extent: Extent, generation: Generation): boolean {
     return this.#reading.retypes || this.wasConverted(extent, generation)
   }
 
-  /** The same under the current schema of the table. */
+  /** Whether the rows of an extent's segment must be converted to the current schema of the table. */
   wasConverted({ extent, entry }: Extent, { convertBefore }: Generation): boolean {
     return entry?.convert === true || extent < convertBefore
   }
@@ -174,12 +174,15 @@ export class TableRows {
     return isCurrent ? text : this.convert(this.shown(text, version))
   }
 
-  /** The stored text of a row without the cells of dropped columns. @param version - When it was last written. */
+  /**
+   * The stored text of a row without the cells of dropped columns. @param version - The table version that last wrote
+   * the row.
+   */
   shown(text: string, version: number): string {
     return hideDropped(text, this.#reading.past, version)
   }
 
-  /** The same for the rows of an extent's segment, by slot. */
+  /** The function that does the work of `shown` for the rows of an extent's segment, by slot. */
   async shownIn({ entry }: Extent): Promise<(text: string, slot: number) => string> {
     const segment = entry?.segment ?? null
     if (this.#reading.past === null || segment === null) return (text) => text
@@ -266,7 +269,7 @@ export class TableRows {
   }
 }
 
-/** The parts of a piece without rows that are not live. */
+/** The parts of a piece that have only live rows. */
 function* partsThatShow(piece: RowPiece, shows: (slot: number) => boolean): Generator<RowPiece> {
   const { frame, first, limit } = piece
   const slotOf = (row: number): number => piece.slot + row - first
@@ -278,7 +281,7 @@ function* partsThatShow(piece: RowPiece, shows: (slot: number) => boolean): Gene
   }
 }
 
-/** A digest of the records of an extent, which differs between any two states of it. */
+/** A digest of the records of an extent, which differs between any two states of the extent. */
 class SignatureOfRecords {
   #count = 0
   #newest = 0
@@ -305,7 +308,7 @@ function signatureIn(
   return fresh
 }
 
-/** @throws {StoreError} DATA_CORRUPT: a slot of an extent without a segment has no record */
+/** @throws {StoreError} DATA_CORRUPT: if a slot of an extent without a segment has no record */
 export function checkAllLaid({ extent, rowCount, entry, records }: SeenExtent): void {
   const isLaid = entry !== null && (entry.segment !== null || entry.compacted)
   if (isLaid || records.size === rowCount) return

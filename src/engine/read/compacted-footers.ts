@@ -1,5 +1,6 @@
-// The footers of compacted segments, which say which of their rows are deleted. Where a view keeps a connection, they
-// are not read within it: a plan continues without the missing footers, and is repeated when they are read.
+// The footers of compacted segments, which say which of their rows are deleted. On stores where a view occupies a
+// connection, footers are not read within a view: a plan continues without the missing footers, and is repeated after
+// these were read.
 import type { SegmentRef } from '../../format/extent-page.js'
 import type { SegmentFooter } from '../../format/segment-reader.js'
 import type { ObjectId } from '../../objects/objects.js'
@@ -22,7 +23,7 @@ export class CompactedFooters {
     return this.#missing.length > 0
   }
 
-  /** undefined: the footer is not in memory, and will be read. */
+  /** The footer of a segment; undefined: it is not in memory, and `read` will read it. */
   get(ref: SegmentRef): SegmentFooter | undefined {
     const known = this.#known.get(ref.object) ?? this.#segments.footerNow(ref)
     if (known === undefined) this.#missing.push(ref)

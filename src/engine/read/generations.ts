@@ -1,4 +1,5 @@
-// Selects the rows that a walk reads: those of the table now, or those of a retired generation within retention.
+// Selects the rows that a walk reads: the current rows of the table, or the rows of a retired generation within
+// retention.
 
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
@@ -16,10 +17,10 @@ import { tooBusy } from '../commit/commit-until-accepted.js'
 import { tableNotFound } from '../commit/table-writer.js'
 import type { StoreContext, TablePlace, TeamContext } from '../context/store-context.js'
 
-/** A generation, with the version of its rows as a whole. */
+/** A generation, and the last table version of its rows. */
 export type GenerationInUse = Readonly<{ generation: Generation; version: number }>
 
-/** Maximum number of retirements of a table. Garbage collection ends all but the newest. */
+/** Maximum number of retirements of a table. Garbage collection ends all others, from the oldest on. */
 export const RETIREMENTS_MAX = 10_000
 
 export function readHead(
@@ -89,11 +90,12 @@ export async function findGeneration(
   throw continuationInvalid('the rows it continues were overwritten and are no longer kept')
 }
 
-/** Maximum number of attempts to pin a generation. Each fails only if an overwrite comes at that moment. */
+/** Maximum number of attempts to pin a generation. An attempt fails only if an overwrite happens at that moment. */
 const PIN_TRIES_MAX = 20
 
 /**
- * Keeps the current rows of a table readable until `unpin` is called, once. Resolves when other processes know.
+ * Keeps the current rows of a table readable until `unpin` is called, once. Resolves when the pin is published to other
+ * processes.
  * @throws {StoreError} TABLE_NOT_FOUND; STORAGE_UNAVAILABLE if the table is overwritten again and again
  */
 export async function pinGeneration({
@@ -110,7 +112,7 @@ export async function pinGeneration({
     try {
       await team.incarnation.publish()
       const head = await read()
-      // Other processes look for pins after they found a generation retired, before they drop it.
+      // A process that finds a generation retired looks for pins before it drops the generation.
       if (sameBytes(head.generation.nonce, generation.nonce)) {
         return { generation, unpin: () => unpinned(team, unpin) }
       }
@@ -126,7 +128,7 @@ export async function pinGeneration({
 
 async function unpinned({ incarnation }: TeamContext, unpin: () => void): Promise<void> {
   unpin()
-  await incarnation.publish().catch(() => undefined) // The next renewal publishes it.
+  await incarnation.publish().catch(() => undefined) // After a failure, the next renewal publishes it.
 }
 
 /** A generation without rows. */
@@ -151,7 +153,7 @@ export async function readRetirements(view: KvView, table: TableKey): Promise<Re
   return entries.map(([, bytes]) => decodeRetirement(bytes))
 }
 
-/** @param index - How many newer retirements the table has. */
+/** @param index - The number of newer retirements of the table. */
 export function isRetained(
   { retiredAt }: Retirement,
   index: number,

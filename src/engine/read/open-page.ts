@@ -36,7 +36,7 @@ export type ChosenPage = Readonly<{
 
 /** Where a page begins, and its limits. */
 export type PageStart = Readonly<{
-  /** undefined: at the first row of the table as it is now. null: the caller's text is not a token. */
+  /** undefined: the page begins at the first row of the table as it is now. null: the caller's text is not a token. */
   token: Continuation | null | undefined
   /** Maximum number of rows of the page. */
   rows: number
@@ -61,7 +61,7 @@ export function openPage(
   return choosePage(place, { token: parsePageToken(team, continuation), rows, reserve, pinned })
 }
 
-/** The position that a continuation names; null: it is not a token; undefined: none is given. */
+/** The position that a continuation names; null: the text is not a token; undefined: no text is given. */
 export function parsePageToken(
   team: TeamContext,
   continuation: string | undefined,
@@ -76,7 +76,7 @@ export async function choosePage(
   { token, rows, reserve, pinned, view: given, wantsSchema = false, recordBytesMax }: PageStart,
 ): Promise<ChosenPage> {
   const { team, table, tableId } = place
-  let start = token?.position // Where the page begins, if it is known.
+  let start = token?.position // The position at which the page begins, if it is known already.
   const planIn: PlanIn = async (view, footers) => {
     const head = await readHeadOrNull(team, view, table)
     if (head === null && pinned === undefined) throw tableNotFound(tableId)
@@ -113,7 +113,7 @@ export function resolvePageStart(
   throw continuationInvalid('it points outside of the rows')
 }
 
-/** @param version - As stored. */
+/** @param version - The version of the table, as stored. */
 export function chosenPage(
   { team, table }: TablePlace,
   plan: PagePlan,
@@ -134,12 +134,15 @@ export function chosenPage(
 /** Plans a page in a view. Without `footers` it reads footers within the view. */
 type PlanIn = (view: KvView, footers?: CompactedFooters) => Promise<PlannedPage>
 
-/** Maximum number of views to plan a page in. Each asks for the footers that the previous one found missing. */
+/**
+ * Maximum number of views to plan a page in. Before each further view, the footers that the previous view lacked are
+ * read.
+ */
 const VIEWS_MAX = 4
 
 /**
- * Plans a page. On a shared store no object is read within a view, unless the table changes all the time.
- * @param aheadOf - What the plan reads first.
+ * Plans a page. On a shared store no object is read within a view, unless the table changes again and again.
+ * @param aheadOf - Returns the records that the plan reads first.
  */
 export async function planOpenPage(
   { segments, kv, partition }: TeamContext,
@@ -162,7 +165,7 @@ export async function planOpenPage(
   return partition.read((view) => planIn(view))
 }
 
-/** What the plan of a page reads, if only the start of the page is known. */
+/** The records that the plan of a page reads first, if only the start of the page is known. */
 function aheadOfStart(table: TableKey, from: Position): Ahead {
   const { keys, scans } = aheadOfPlan(table, null, from)
   return { keys: [tableHeadKey(table), ...keys], scans }

@@ -1,4 +1,4 @@
-// Reading a page of rows: one view for all control records, then the segments.
+// Reads a page of rows: first all control records in one view, then the segments.
 //
 // Invariants:
 // - A page sees one commit: head, extent entries and row records are read in one view.
@@ -31,7 +31,7 @@ import {
 } from './page-writer.js'
 import { type PageWanted, RecordScan } from './record-scan.js'
 
-/** The live rows of one extent that a page may show: slots from `first` to `limit` (not included). */
+/** The live rows of one extent that a page may show: those in the slots from `first` to `limit` (not included). */
 export type Run = Readonly<{
   extent: Extent & Pick<SegmentFooter, 'isDeleted' | 'versionOf'>
   first: number
@@ -47,9 +47,9 @@ export type PlannedPage = Readonly<{
   runs: readonly Run[]
   version: number
   generation: Generation
-  /** Read only if something has to be converted, or the caller wants it. */
+  /** The schema is read only if rows have to be converted, or if the caller wants it. */
   schema: IndexedSchema | null
-  /** Whether the runs have all live rows up to the end. */
+  /** Whether the runs have all live rows up to the end of the table. */
   isEnd: boolean
 }>
 
@@ -61,12 +61,15 @@ export type ReadPiece = Readonly<{
   rowCount: number
   /** Where the next piece begins; null: the page ends with this one. */
   next: PieceStart | null
-  /** At the end of the page: the position of the next live row, or one before it; null: no row follows. */
+  /**
+   * At the end of the page: the position of the next live row, or a position before it with no live row in between;
+   * null: no row follows.
+   */
   after: Position | null
 }>
 
 /**
- * Finds the live rows of a page of `limit` rows from a position on, and one more to know whether the page is the
+ * Finds the live rows of a page of `limit` rows from a position on, and one more row to know whether the page is the
  * last.
  * @param footers - undefined: footers are read in the view.
  */
@@ -116,8 +119,8 @@ function withFooter(
 }
 
 /**
- * The footer of a segment that a compaction wrote: its deleted rows, and versions of rows. Other segments have
- * neither.
+ * The footer of a segment that a compaction wrote: it has the deleted rows and the versions of rows. The footers of
+ * other segments have neither.
  */
 async function compactedFooter(
   { segments }: StoreContext,
@@ -152,8 +155,8 @@ async function planRun(
 }
 
 /**
- * Reads one piece of the rows of a plan. All pieces together are a JSON array. A page has rows up to its limits, but
- * at least one if there is one; so has a piece.
+ * Reads one piece of the rows of a plan. All pieces together are a JSON array. A page, like a piece, has rows up to its
+ * limits, but at least one row if a row is left.
  * @param start - null: the first piece.
  * @throws {NeedsMemory}
  */
@@ -176,7 +179,7 @@ export async function readPagePiece(
   }
 }
 
-/** What a piece reads of segments, in order, without a run that begins where the page is full. */
+/** The parts of segments that a piece reads, in order. A run that begins where the page is full is left out. */
 function segmentRuns(
   { runs }: PagePlan,
   { rows }: PageLimits,
@@ -194,13 +197,13 @@ function segmentRuns(
   return wanted
 }
 
-/** null: all rows of the run are row records. */
+/** The part of a segment with the rows of a run from `start` on; null: all rows of the run are row records. */
 export function segmentRunFrom({ extent, limit }: Run, start: number): RowRun | null {
   const ref = extent.entry?.segment ?? null
   return ref === null ? null : { ref, start, limit }
 }
 
-/** A smaller piece is read in smaller parts, so that little other memory is used. */
+/** The bounds of a walk. A smaller piece is read in smaller parts, so that it uses little other memory. */
 function makeWalkBounds(
   { bytes, memoryBytes = Number.POSITIVE_INFINITY }: PieceTarget & Partial<ReadBounds>,
   writer: PageWriter,
@@ -235,7 +238,7 @@ async function takeRuns(
     if (run === undefined) break
     const { extent } = run.extent
     const first = index === start?.run ? start.slot : run.first
-    // A whole run has a live row, so a next row exists; there is no need to read further.
+    // Every run has a live row, so a next row exists, and nothing more need be read.
     if (writer.rowCount === limits.rows && first === run.first) return end({ extent, slot: first })
     const texts = makeRunTexts(run, plan)
     const { slot, isPageFull } = await takeRun({ walk, writer, bounds, texts }, run, first)
@@ -259,7 +262,7 @@ async function takeRuns(
 /** A run that is written into a piece. */
 type RunReading = Pick<PieceReading, 'walk' | 'writer' | 'bounds'> & Readonly<{ texts: Texts }>
 
-/** How far a run was written: to its end, until the piece was full, or to a row beyond the page. */
+/** The slot up to which a run was written: its end, or the first row for which the piece or the page had no room. */
 type Taken = Readonly<{ slot: number; isPageFull: boolean }>
 
 async function takeRun(reading: RunReading, run: Run, first: number): Promise<Taken> {
@@ -279,9 +282,9 @@ async function takeRun(reading: RunReading, run: Run, first: number): Promise<Ta
 
 /** How the texts of a run are served: as stored, or converted to the current types of their columns. */
 export type Texts = Readonly<{
-  /** null: the row is deleted. */
+  /** The text of a record as served; null: the row is deleted. */
   ofRecord(record: RowRecord): string | null
-  /** null: rows of the segment are served as stored. */
+  /** Converts a stored text; null: rows of the segment are served as stored. */
   ofStored: ((text: string, slot: number) => string) | null
 }>
 
@@ -312,7 +315,7 @@ function takeRecords(reading: RunReading, { extent, limit, records }: Run, first
   return { slot: limit, isPageFull: false }
 }
 
-/** Appends one row; false: the page is full. */
+/** Appends one row. @returns false: the page is full */
 function takeText(
   { writer, bounds }: RunReading,
   extent: Run['extent'],

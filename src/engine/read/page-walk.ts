@@ -10,8 +10,8 @@ export function decodePage({ json, rowCount: _, ...rest }: PageBytes, numbers: N
 
 /**
  * @param read - Reads the page at a continuation.
- * @param isAhead - Whether the next page is read while the caller uses the rows of the current one. Then two are in
- *   memory.
+ * @param isAhead - Whether the next page is read while the caller uses the rows of the current one. If so, two pages
+ *   are in memory.
  */
 export async function* walkPages<First extends string | undefined>(
   read: (continuation: First | string) => Promise<Page>,
@@ -21,7 +21,7 @@ export async function* walkPages<First extends string | undefined>(
   let reading: Promise<Page> | undefined
   const begin = (continuation: First | string): void => {
     reading = read(continuation)
-    reading.catch(() => undefined) // The scan fails where these rows are needed.
+    reading.catch(() => undefined) // If the read fails, the scan fails only when these rows are needed.
   }
   try {
     for (begin(first); reading !== undefined; ) {
@@ -32,6 +32,6 @@ export async function* walkPages<First extends string | undefined>(
       if (!isAhead && continuation !== undefined) begin(continuation)
     }
   } finally {
-    await reading?.catch(() => undefined) // The read must end before the scan.
+    await reading?.catch(() => undefined) // The read must end before the scan ends.
   }
 }

@@ -1,9 +1,9 @@
-// Writes an array of rows as answers show them, `[{"$rowID":"…",…},…]`, in UTF-8: in one run of bytes, or in several
-// pieces with a writer each. An export has lines of rows instead, without IDs unless they are requested.
+// Writes an array of rows as answers show them, `[{"$rowID":"…",…},…]`, in UTF-8: as one array of bytes, or as several
+// pieces, each with its own writer. An export has lines of rows instead, without IDs unless they are requested.
 //
-// A page is copied, never parsed: the texts of a frame go to the end of the space that their row objects will take,
-// and from there each to its place. A row object is longer than its text, so no text is overwritten before it was
-// moved.
+// A page is copied, never parsed: the texts of a frame are copied to the end of the space that their row objects will
+// take, and each text is moved from there to its place. A row object is longer than its text, so no text is overwritten
+// before it has been moved.
 import {
   CLOSE_BRACE,
   CLOSE_BRACKET,
@@ -20,14 +20,14 @@ import { ROW_ID_CHARS, renderRowId, renderRowIdTail } from '../../format/row-id.
 import type { Frame } from '../../format/segment-reader.js'
 import type { FrameRows } from '../segments/frame-runs.js'
 
-/** The extent of rows. Their IDs contain its number and nonce. */
+/** The extent of rows. The IDs of rows contain the number and the nonce of their extent. */
 export type RowExtent = Readonly<{ extent: number; nonce: Bytes }>
 
 const OPENING = utf8('{"$rowID":"')
 
 /**
- * The bytes around a row's text: a comma before or a line end after, the ID with its member and quote, a comma, a
- * brace.
+ * Maximum number of bytes around a row's text: a comma before the row or a line end after it; the opening, the row ID
+ * and its end quote; a comma; and a brace.
  */
 const ROW_BYTES_MAX = 1 + OPENING.length + ROW_ID_CHARS + 1 + 1 + 1
 
@@ -36,15 +36,18 @@ const UNIT_BYTES_MAX = 3
 
 const FIRST_BYTES = 4 * 1024
 
-/** Longer texts are counted exactly first, instead of reserving the most bytes that they may need. */
+/**
+ * The UTF-8 bytes of longer texts are counted first. For other texts, the maximum number of bytes that they may need is
+ * reserved.
+ */
 const SHORT_TEXT_UNITS = 16 * 1024
 
 const encoder = new TextEncoder()
 
-/** The limits of a page: its rows, and the bytes of their texts. */
+/** The limits of a page: maximum numbers of its rows, and of the bytes of their texts. */
 export type PageLimits = Readonly<{ rows: number; bytes: number }>
 
-/** The rows and bytes of a page before a piece. */
+/** The numbers of rows, and of bytes of their texts, that a page has before a piece. */
 export type PageStart = Readonly<{ rowCount: number; textBytes: number }>
 
 export const PAGE_START: PageStart = { rowCount: 0, textBytes: 0 }
@@ -53,7 +56,7 @@ export const PAGE_START: PageStart = { rowCount: 0, textBytes: 0 }
 export type PieceTarget = Readonly<{
   /** The piece is full with the first row that ends here or later. */
   bytes: number
-  /** Receives the bytes while it has room. No other user may use it meanwhile. */
+  /** The memory to write to, as far as it has room. Nobody else may use it meanwhile. */
   memory?: Bytes | undefined
   /** Default: `array`, of objects with row IDs. */
   form?: 'array' | 'lines' | 'linesWithIds' | undefined
@@ -69,7 +72,7 @@ export class PageWriter {
   #length = 0
   #rowCount: number
   #textBytes: number
-  /** `{"$rowID":"`, an ID of this extent, and `"`. For the next row only the end of the ID is replaced. */
+  /** `{"$rowID":"`, an ID of this extent, and `"`. For each further row, only the end of the ID is replaced. */
   readonly #head = new Uint8Array(OPENING.length + ROW_ID_CHARS + 1)
   #extent = -1
 
@@ -93,12 +96,12 @@ export class PageWriter {
     this.#head[this.#head.length - 1] = QUOTE
   }
 
-  /** Rows of the page so far. */
+  /** Number of rows of the page so far. */
   get rowCount(): number {
     return this.#rowCount
   }
 
-  /** Bytes of texts so far. */
+  /** Number of bytes of texts of the page so far. */
   get textBytes(): number {
     return this.#textBytes
   }
@@ -107,7 +110,7 @@ export class PageWriter {
     return this.#length >= this.#pieceBytes
   }
 
-  /** Maximum number of bytes that the piece, or the texts of the page, still take. */
+  /** Number of bytes for which the piece, or the page, still has room. */
   get bytesLeft(): number {
     return Math.min(this.#pieceBytes - this.#length, this.#limits.bytes - this.#textBytes)
   }
@@ -147,7 +150,7 @@ export class PageWriter {
     return last - first
   }
 
-  /** Appends one row; false: the page is full. */
+  /** Appends one row. @returns false: the page is full */
   takeText(place: RowExtent, slot: number, text: string): boolean {
     if (this.#rowCount >= this.#limits.rows) return false
     this.#reserve(ROW_BYTES_MAX + textBytesMax(text))
@@ -186,7 +189,7 @@ export class PageWriter {
     return fitting === first && last > first && this.#rowCount === 0 ? first + 1 : fitting
   }
 
-  /** Makes room for more bytes. @returns where they end. */
+  /** Makes room for more bytes. @returns the offset after these bytes */
   #reserve(count: number): number {
     const end = this.#length + count
     if (end > this.#bytes.length) {

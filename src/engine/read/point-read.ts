@@ -1,7 +1,7 @@
 // Point reads. A table that has not changed since its last read is read without the database.
 //
-// Invariant: a row is taken from its segment only if no row record lies over it. This path is not taken for a table
-// with any row record, nor for rows that must be converted.
+// Invariant: a row is taken from its segment only if no row record lies over it. The path without the database is not
+// taken for a table with a row record, nor for rows that must be converted.
 
 import { type Awaitable, chain, isSync } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
@@ -18,7 +18,10 @@ import type { TablePlace, TeamContext } from '../context/store-context.js'
 import { readHead } from './generations.js'
 import { findRow, recordsOfRow } from './row-lookup.js'
 
-/** The row with an ID as JSON, and its version; null: there is none. @throws {StoreError} TABLE_NOT_FOUND, DATA_CORRUPT */
+/**
+ * The row with an ID as JSON, and its version; null: no such row exists. @throws {StoreError} TABLE_NOT_FOUND,
+ * DATA_CORRUPT
+ */
 export function readRowJson(
   place: TablePlace,
   latest: PointReadEntry,
@@ -35,7 +38,7 @@ export function readRowJson(
   return noted(team, head, rowId, found)
 }
 
-/** The row with an ID, under a head that is current; null: there is none; undefined: the records must be read. */
+/** The row with an ID, under a head that is current. null: no such row exists; undefined: the records must be read. */
 function readLatestRow(
   latest: PointReadEntry,
   { team, table }: TablePlace,
@@ -70,7 +73,7 @@ function noted(
   return row
 }
 
-/** Reads the row through its records, in one view, and remembers what they say about the table. */
+/** Reads the row through its records, in one view, and remembers what the records tell about the table. */
 function readRowRecords(
   place: TablePlace,
   latest: PointReadEntry,
@@ -100,10 +103,10 @@ function readRowRecords(
   )
 }
 
-/** Maximum number of looks at the records of a row. Each asks for what the previous one found missing. */
+/** Maximum number of looks at the records of a row. Each look also reads the keys that the previous look lacked. */
 const LOOKS_MAX = 8
 
-/** Like `readRecords`, but reads objects after the view is closed. undefined: the table changes all the time. */
+/** Like `readRecords`, but reads objects after the view is closed. undefined: the table changes again and again. */
 async function readLooked(
   { team, table, tableId }: TablePlace,
   rowId: string,
@@ -130,7 +133,7 @@ async function readLooked(
   return undefined
 }
 
-/** Whether a table is known to have no row records. Scans for them if that was never tried. */
+/** Whether a table is known to have no row records. If no scan was tried yet, scans for them. */
 function isFreeOfRecords(
   view: KvView,
   table: TableKey,
@@ -141,7 +144,8 @@ function isFreeOfRecords(
   if (stamp === undefined || view.isEmpty === undefined) return false
   const { firstExtent, nextExtent } = generation
   const start = { extent: firstExtent, slot: 0 }
-  // Walks show whether existing extents are empty. The scan below goes to the end, and so covers extents added later.
+  // Earlier walks may have shown that the range of the existing extents is empty. The scan below also covers later
+  // extents.
   const toEnd = rowsRange(table, start, EXTENTS_MAX)
   if (view.isEmpty(toEnd) || view.isEmpty(rowsRange(table, start, nextExtent))) return true
   if (!latest.shouldLook(generation)) return false

@@ -1,4 +1,4 @@
-// The row records of a walk, read in batches, as many as a page needs.
+// Reads the row records of a walk in batches, as many records as a page needs.
 import {
   decodeRowKey,
   EXTENTS_MAX,
@@ -14,7 +14,7 @@ import type { KvView } from '../../kv/kv.js'
 import type { Ahead } from '../../kv/read-ahead.js'
 import type { ReserveMemory } from '../types/store-types.js'
 
-/** Records of one scan: few at first, then as many as about 4 MiB hold. */
+/** Number of records of one scan: few at first, then as many records as fit into about 4 MiB. */
 const SCAN_COUNT_FIRST = 4
 const SCAN_COUNT_MAX = 1_000
 const SCAN_BYTES = 4 * 1024 * 1024
@@ -25,17 +25,17 @@ const RECORD_BYTES = 200
 export type PageWanted = Readonly<{
   from: Position
   limit: number
-  /** Called with the bytes of records that are held or about to be read; undefined: nobody counts them. */
+  /** Called with the bytes of records that are held or about to be read; undefined: nobody counts the bytes. */
   reserve?: ReserveMemory | undefined
   /** Whether to read the schema even if nothing has to be converted. */
   wantsSchema?: boolean
-  /** Maximum number of bytes of row records that a plan holds, approximately. Default: those of a page. */
+  /** Approximate maximum number of bytes of row records that a plan holds. Default: the maximum of a page. */
   recordBytesMax?: number | undefined
 }>
 
 /**
- * What `planPage` reads first.
- * @param generation - null: not known yet.
+ * The records that `planPage` reads first.
+ * @param generation - null: the generation is not known yet.
  */
 export function aheadOfPlan(
   table: TableKey,
@@ -49,9 +49,9 @@ export function aheadOfPlan(
 }
 
 /**
- * Row records of a walk in key order, read in batches. Once two live rows and more than a page's worth of text were
- * read, the page ends before the next batch, and nothing more is read. Text is counted as in a page: otherwise a page
- * could end with the plan, without a continuation.
+ * Row records of a walk in key order, read in batches. After two live rows and more text than a page may have were
+ * read, the page ends before the next batch, and nothing more is read. Text is counted as it is in a page: otherwise a
+ * page could end with the plan, without a continuation.
  */
 export class RecordScan {
   readonly #view: KvView
@@ -90,7 +90,7 @@ export class RecordScan {
     return extent > from.extent || (extent === from.extent && slot >= from.slot)
   }
 
-  /** The records of an extent. The caller asks for extents in ascending order. */
+  /** The records of an extent. The caller must ask for extents in ascending order. */
   async ofExtent(extent: number): Promise<Map<number, RowRecord>> {
     const records = new Map<number, RowRecord>()
     for (;;) {

@@ -1,4 +1,4 @@
-// Reads one row by its ID: arithmetic on the ID, then the row record or the segment.
+// Reads one row by its ID: first its position is computed from the ID, then the row record or the segment is read.
 
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
@@ -37,11 +37,14 @@ export type FoundRow = Readonly<{
   stored: Readonly<{ text: string; schemaNumber: number; version: number }>
 }>
 
-/** Where rows are looked up. */
+/** What a look-up of rows reads from. */
 export type RowSources = Pick<StoreContext, 'extents' | 'forwards' | 'schemas'> &
   Readonly<{ segments: Pick<StoreContext['segments'], 'footer' | 'compactedRow' | 'rowText'> }>
 
-/** The row with an ID in a generation; null: there is none, or it is deleted. Synchronous if all is in memory. */
+/**
+ * The row with an ID in a generation; null: no such row exists, or it is deleted. Synchronous if everything is in
+ * memory.
+ */
 export function findRow(
   context: RowSources,
   read: ReadRecord,
@@ -54,7 +57,7 @@ export function findRow(
   )
 }
 
-/** The row at a position of a generation; null: there is none, or it is deleted. */
+/** The row at a position of a generation; null: no such row exists, or it is deleted. */
 export function findRowAt(
   context: RowSources,
   read: ReadRecord,
@@ -185,7 +188,10 @@ function asItReads(
   })
 }
 
-/** The keys of the head and of the records that `findRow` reads, as far as the ID tells them, for one query. */
+/**
+ * The keys of the head and of the records that `findRow` reads, as far as the ID tells these keys. One query can read
+ * them.
+ */
 export function recordsOfRow(table: TableKey, rowId: string): readonly Bytes[] {
   const id = parseRowId(rowId)
   const head = tableHeadKey(table)
@@ -196,7 +202,10 @@ export function recordsOfRow(table: TableKey, rowId: string): readonly Bytes[] {
 
 type Place = Readonly<{ position: Position; entry: ExtentEntry | null }>
 
-/** The position that an ID names: the row was created there in this generation, or is preserved. It may be deleted. */
+/**
+ * The position that an ID names: the row was created at this position in this generation, or its ID is preserved. The
+ * row may be deleted.
+ */
 function findPlace(
   context: RowSources,
   read: ReadRecord,

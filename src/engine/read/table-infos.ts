@@ -1,4 +1,4 @@
-// The descriptions of tables, from heads, schemas and extent pages, whatever the number of rows.
+// The descriptions of tables, made from heads, schemas and extent pages. Rows are not read.
 import { inBatches } from '../../base/batches.js'
 import type { Bytes } from '../../base/bytes.js'
 import { byteText } from '../../base/platform.js'
@@ -63,13 +63,13 @@ export function readTableInfos(team: TeamContext): Promise<TableInfo[]> {
   })
 }
 
-/** Memory of an entry besides its name, and of a character of the name, in bytes. */
+/** Memory of an entry besides its name, in bytes, and memory of a character of the name, in bytes. */
 const ENTRY_BYTES = 200
 const CHAR_BYTES = 2
 
 /**
- * @param name - null: any name.
- * @param reserve - Called before the memory of entries is allocated. Default: nothing is reserved.
+ * @param name - The name of the tables to list; null: all tables.
+ * @param reserve - Reserves the memory of entries before it is allocated. Default: nothing is reserved.
  */
 export function readTableNames(
   team: TeamContext,
@@ -92,7 +92,7 @@ export function readTableNames(
   })
 }
 
-/** The ID of the oldest table with a name; null: there is none. */
+/** The ID of the oldest table with a name; null: no table has the name. */
 export async function firstTableNamed(view: KvView, name: string): Promise<string | null> {
   for await (const listed of catalogOf(view)) {
     const found = listed.find((entry) => entry.name === name)

@@ -122,7 +122,8 @@ class ColumnTests {
   readonly #column: number
   readonly #text: TextCell
   /**
-   * By form: the values with which cells are compared. `#elements`: those with which elements of arrays are compared.
+   * By form: the values with which cells are compared. `#elementValues`: those with which elements of arrays are
+   * compared.
    */
   readonly #values = new Map<CellForm, Bytes[]>()
   readonly #elementValues = new Map<CellForm, Bytes[]>()
@@ -308,7 +309,7 @@ function rankValues(
     .map(({ bytes }) => ranks.rankOf(bytes, 0, bytes.length))
 }
 
-/** The places from `first` to `last` (not included), as the places that pass. */
+/** The places at which a comparison passes: those from `from` to `to` (not included). */
 function passingPlaces(
   test: Order | 'startsWith' | 'contains',
   [rank = 0, next]: readonly number[],

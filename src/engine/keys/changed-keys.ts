@@ -1,9 +1,9 @@
-// What a change of a table with a key does to the key index, and whether it is allowed.
+// Plans how a change of a table with a key updates the key index, and checks that no two rows get the same key.
 //
 // Invariants:
-// - It is derived from the commit: the records put over rows, and the linked segments. The operation reports nothing,
-//   so it can forget no row. Rows of a rewritten segment keep their keys: a compaction changes no row, and a merge
-//   joins by the key of the table.
+// - The updates of the index are derived from the commit: from the records put over rows, and from the linked segments.
+//   Operations do not report the rows that they change. So no operation can forget to report a row. Rows of a rewritten
+//   segment keep their keys: a compaction changes no row, and a merge joins by the key of the table.
 // - The plan of a change reads the index, and its commit checks the head of the table. Every change of the index is a
 //   change of the table. So of two commits that add the same key, one is refused and planned again.
 import { type Bytes, NO_BYTES, sameBytes, toHex } from '../../base/bytes.js'
@@ -59,15 +59,18 @@ export type KeysContext = Pick<
 > &
   Readonly<{ options: Pick<ResolvedOptions, 'random' | 'inlineRowsMax'> }>
 
-/** Linked rows of one change get an entry each, up to this number and to `inlineRowsMax`. More rows become a run. */
+/**
+ * Maximum number of linked rows of one change that get an entry each (`inlineRowsMax` limits them, too). More rows
+ * become a run.
+ */
 const ENTRIES_MAX = 1_024
 
-/** A row that a change lays over its position, or links. `text`: null: it is deleted. */
+/** A row that a change puts as a record over its position, or links. `text`: null if the row is deleted. */
 type ChangedRow = Readonly<{ position: Position; hash: Bytes | null; text: string | null }>
 
 /**
  * The change, with its updates of the key index.
- * @param before - The head that it was planned on.
+ * @param before - The head on which the change was planned.
  * @throws {StoreError} KEY_NOT_UNIQUE, REQUEST_VALIDATION_ERROR
  */
 export async function keyedChange(
@@ -81,7 +84,7 @@ export async function keyedChange(
   const { keyIndex, nonce } = before.generation
   if (next === null || keyIndex === null) return change
   const isNew = !sameBytes(next.nonce, nonce)
-  // The operation changes the key itself.
+  // The operation changes the key of the table, and so makes the index itself.
   if (!isNew && (next.keyIndex === null || !sameBytes(next.keyIndex, keyIndex))) return change
   const index = await readKeyIndex(place.table, keyIndex, read)
   const ids = index.record.columns
@@ -108,7 +111,7 @@ type NewTable = Readonly<{
   puts: Change['puts']
 }>
 
-/** The same for the first rows of a table. */
+/** The records of the key index for the first rows of a table. */
 export async function keyedStart(
   context: KeysContext,
   place: WriterPlace,
@@ -170,7 +173,10 @@ class KeyedChange {
   readonly #context: KeysContext
   readonly #parts: Parts
   readonly #hasher: KeyHasher
-  /** The hashes of rows that the change lays over positions, by the names of the positions; null: no key. */
+  /**
+   * The hashes of the keys of rows that the change puts as records, by the names of their positions; null: the row has
+   * no key.
+   */
   readonly #laid = new Map<string, Bytes | null>()
   #segments: readonly LinkedSegment[] = []
   #newRows: NewRows
@@ -259,7 +265,7 @@ class KeyedChange {
     return rows
   }
 
-  /** The rows that get a key, by its hash, and the keys that rows had before. */
+  /** The rows that get a key, by the hash of the key, and the keys that rows had before. */
   async #freshKeys(
     rows: readonly ChangedRow[],
   ): Promise<Readonly<{ fresh: ReadonlyMap<string, ChangedRow>; gone: readonly Bytes[] }>> {

@@ -1,4 +1,4 @@
-// Finds the row with a key by the index, without a scan.
+// Finds the row with a key by means of the index, without a scan.
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import { NO_BYTES, toHex } from '../../base/bytes.js'
 import { isRecord, shown } from '../../base/options.js'
@@ -27,7 +27,10 @@ import { resolveKeyColumns } from './key-columns.js'
 import { rowIdAt } from './key-conflict.js'
 import { KeyIndex, readKeyIndex } from './key-index.js'
 
-/** Maximum number of characters of key values that name their row in the cache. Longer ones are named by their hash. */
+/**
+ * Maximum number of characters of key values that are used as the name of their row in the cache. For longer values,
+ * their hash is used.
+ */
 const NAME_CHARS_MAX = 200
 
 /** @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, DATA_CORRUPT */
@@ -58,7 +61,7 @@ export function readByKey<V extends string | number | bigint | boolean>(
   )
 }
 
-/** @throws {StoreError} REQUEST_VALIDATION_ERROR: the table has no key */
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR: if the table has no key */
 function readTableKey(
   team: TeamContext,
   table: TableKey,
@@ -74,7 +77,7 @@ function readTableKey(
   return chain(readKeyIndex(table, keyIndex, read), ({ record }) =>
     chain(team.schemas.get(table, schemaNumber, read), (schema) => {
       const columns = resolveKeyColumns(record.columns, schema.columns)
-      // Longer than any row ID.
+      // The prefix is longer than any row ID, so no name is a row ID.
       const prefix = `key ${toHex(keyIndex)} `
       return team.keysOfHeads.set(head, { record, columns, prefix })
     }),

@@ -8,8 +8,8 @@ import type { Column } from '../../schema/column-kind.js'
 const CHANGE_KEY = 'Change the key first, with alter({ key })'
 
 /**
- * The columns of a key that a table has or is given.
- * @throws {StoreError} REQUEST_VALIDATION_ERROR: a column is missing, or has arrays
+ * The columns of a key that a table has or is to get.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR: if a column is missing, or is one of arrays
  */
 export function resolveKeyColumns(
   ids: readonly string[],
@@ -18,7 +18,7 @@ export function resolveKeyColumns(
   return columnsOfKey(ids, columns, undefined)
 }
 
-/** The same for a key that a table keeps while its columns change. */
+/** Like `resolveKeyColumns`, for a key that a table keeps while its columns change. */
 export function resolveKeptKeyColumns(
   ids: readonly string[],
   columns: ReadonlyMap<string, Column>,
@@ -43,7 +43,8 @@ function columnsOfKey(
 }
 
 /**
- * Checks that all keys stay the same: a column of numbers that becomes one of texts has other keys.
+ * Checks that the keys of all rows stay the same. They change, for example, if a column of numbers becomes a column of
+ * texts.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */
 export function checkSameForm(before: readonly KeyColumn[], after: readonly KeyColumn[]): void {

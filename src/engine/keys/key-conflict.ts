@@ -13,14 +13,14 @@ import type { ReadRecord } from '../../kv/kv.js'
 import { endOf } from '../changes/generation-end.js'
 import type { StoreContext } from '../context/store-context.js'
 
-/** Characters of a key that a message shows. */
+/** Maximum number of characters of a key that a message shows. */
 const SHOWN_KEY_CHARS_MAX = 200
 
 const SHARED = ' would be shared by '
 
 /**
  * @param text - The text of one of the rows.
- * @param names - The names of both.
+ * @param names - The names of both rows in the message.
  * @param input - The number of the later row in the input.
  */
 export function keyConflict(
@@ -50,13 +50,16 @@ export function inputRowName(row: number): string {
 /** The name of an input row in a message, unless the row is in a chunk of a stash. */
 const INPUT_ROW = /\brow (\d+) \(counted from 0\)(?! of chunk)/g
 
-/** Adds known lines to the message of a conflict of input rows. Other failures stay. */
+/**
+ * Adds the lines of rows, where they are known, to the message of a conflict of input rows. Other failures are returned
+ * unchanged.
+ */
 export function withLines(failure: unknown, lineOf: (row: number) => number | undefined): unknown {
   if (!isStoreError(failure) || failure.code !== 'KEY_NOT_UNIQUE') return failure
   const { message, row } = failure
   const line = row === undefined ? undefined : lineOf(row)
   if (line === undefined) return failure
-  const names = Math.max(0, message.lastIndexOf(SHARED)) // Before it there are values.
+  const names = Math.max(0, message.lastIndexOf(SHARED)) // The text before it has the values.
   const told = message.slice(names).replace(INPUT_ROW, (name, number: string) => {
     const found = lineOf(Number(number))
     return found === undefined ? name : `${name}, line ${found}`

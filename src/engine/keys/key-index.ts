@@ -1,7 +1,7 @@
 // Reads the index of a table's key.
 //
-// Invariant: it leads to every row of its generation whose key has no empty cell, and perhaps to others that were
-// deleted or now have another key. So a row counts only if its key has the hash.
+// Invariant: the index leads to every row of its generation whose key has no empty cell, and perhaps to rows that were
+// deleted or now have another key. So a row that the index names counts only if its key has the hash.
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
@@ -56,14 +56,14 @@ export class KeyIndex {
     })
   }
 
-  /** The entries of a bucket of a run; none if it has no record. */
+  /** The entries of a bucket of a run; no entries if the bucket has no record. */
   async bucket(run: number, bucket: number): Promise<KeyBucket> {
     const record = await this.#read(keyBucketKey(this.place, run, bucket))
     return record === null ? NO_ENTRIES : decodeKeyBucket(record)
   }
 }
 
-/** @throws {StoreError} DATA_CORRUPT: the head of the table names a missing index */
+/** @throws {StoreError} DATA_CORRUPT: if the head of the table names a missing index */
 export function readKeyIndex(table: TableKey, index: Bytes, read: ReadRecord): Awaitable<KeyIndex> {
   const place = { table, index }
   return chain(read(keyIndexKey(place)), (record) => {
@@ -72,7 +72,7 @@ export function readKeyIndex(table: TableKey, index: Bytes, read: ReadRecord): A
   })
 }
 
-/** Rows of a generation, and how their keys are hashed. */
+/** A generation, and how the keys of its rows are hashed. */
 export type KeyedGeneration = Readonly<{
   sources: RowSources
   table: TableKey

@@ -1,7 +1,9 @@
-// Limits the rows that one operation compares by their keys.
+// The maximum number of rows that one operation compares by their keys.
 import { StoreError } from '../../base/store-error.js'
 
-/** Maximum number of rows whose keys one operation compares: their hashes are in memory, and in one commit. */
+/**
+ * Maximum number of rows whose keys one operation compares: the hashes of the keys are in memory, and in one commit.
+ */
 export const KEYED_ROWS_MAX = 2_097_152
 
 /** The error for an operation that links rows. */

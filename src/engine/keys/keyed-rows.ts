@@ -1,5 +1,5 @@
-// The hashes of the keys of many rows, with the positions of the rows, in little memory. Sorted, they form a run of
-// an index.
+// The hashes of the keys of many rows, with the positions of the rows, in little memory. When they are sorted, they
+// form a run of an index.
 import { type Bytes, compareBytes } from '../../base/bytes.js'
 import { sortSteps } from '../../base/sort-steps.js'
 import type { StoreError } from '../../base/store-error.js'
@@ -18,10 +18,10 @@ const ROWS_FIRST = 1_024
 
 const NO_ENTRIES = new Uint32Array(0)
 
-/** Entries between pauses for other work. */
+/** Number of entries between pauses for other work. */
 const ENTRIES_AT_ONCE = 4_096
 
-/** Bits of the buckets into which entries are sorted before they are compared. */
+/** Number of bits by which entries are sorted into buckets before they are compared. */
 const SORT_BITS = 16
 
 export class KeyedRows {
@@ -32,7 +32,7 @@ export class KeyedRows {
   #order: Uint32Array | undefined
   readonly #tooMany: () => StoreError
 
-  /** @param tooMany - The error for one row too many. Default: that of linked rows. */
+  /** @param tooMany - Makes the error for one row too many. Default: the error for linked rows. */
   constructor(tooMany: () => StoreError = tooManyKeys) {
     this.#tooMany = tooMany
   }
@@ -91,7 +91,7 @@ export class KeyedRows {
     return low < this.count && compareBytes(this.hashAt(low), hash) === 0 ? low : -1
   }
 
-  /** The place of the first entry with the hash of its predecessor; -1: there is none. */
+  /** The place of the first entry that has the same hash as its predecessor; -1: there is none. */
   *firstTwice(): Steps<number> {
     yield* this.sort()
     for (let place = 1; place < this.count; place++) {
@@ -103,7 +103,7 @@ export class KeyedRows {
     return -1
   }
 
-  /** The numbers of the buckets of a run that the entries belong to, ascending. */
+  /** The numbers of the buckets of a run to which the entries belong, ascending. */
   *bucketsOf(bits: number): Generator<number, void> {
     let last = -1
     for (let place = 0; place < this.count; place++) {
@@ -142,7 +142,7 @@ export class KeyedRows {
 
   /**
    * Sorts by the first bits of the entries, then compares entries with equal bits. Methods that need the order sort
-   * at once; for many rows, run this before.
+   * without pauses; if there are many rows, run `sort` before them.
    */
   *sort(): Steps<void> {
     if (this.#order !== undefined) return
@@ -178,7 +178,7 @@ export class KeyedRows {
     this.#order = order
   }
 
-  /** Compares the first bytes of two entries. @param bytes - Divisible by 4. */
+  /** Compares the first bytes of two entries. @param bytes - The number of bytes to compare. It is divisible by 4. */
   #compare(left: number, right: number, bytes: number): number {
     for (let at = 0; at < bytes; at += 4) {
       const difference = this.#view.getUint32(left + at) - this.#view.getUint32(right + at)

@@ -29,7 +29,7 @@ import type { KeyIndex } from './key-index.js'
 import { KeyedRows } from './keyed-rows.js'
 import { KEYED_ROWS_MAX } from './keyed-rows-max.js'
 
-/** The work of a hash, in bytes. */
+/** The work of a hash. The unit is the work on a byte. */
 export const HASH_WORK = 256
 
 /** Maximum number of entries of a run that absorbs older runs, which bounds what a commit writes again. */
@@ -83,7 +83,7 @@ type Checked = Readonly<{
   before: TableHead
   index: KeyIndex
   run: KeyedRows
-  /** Called with each entry of the run whose hash the index has, and the position in the index. */
+  /** Called with each place of the run whose hash the index has, too, and the position that the index has for it. */
   check(place: number, position: Position): Promise<void>
 }>
 
@@ -118,9 +118,10 @@ export async function checkRunAgainstIndex(
 }
 
 /**
- * A range is read from a view, which lacks the commits in flight of this process. If others have committed meanwhile,
- * this plan is refused in any case.
- * @throws {StoreError} STORAGE_UNAVAILABLE: commits are in flight; the queue of the table plans again after them
+ * Checks that a view has the head on which a plan was made. A range is read from a view, and a view lacks the commits
+ * in flight of this process. If another process has committed meanwhile, the plan's commit is refused in any case.
+ * @throws {StoreError} STORAGE_UNAVAILABLE: if commits are in flight; the queue of the table plans again after these
+ *   commits
  */
 export function checkSameHead(planned: TableHead, bytes: Bytes | null): void {
   const head = bytes === null ? null : decodeTableHead(bytes)
@@ -131,10 +132,10 @@ export function checkSameHead(planned: TableHead, bytes: Bytes | null): void {
 type Written = Readonly<{ puts: Change['puts']; deletes: readonly Bytes[] }>
 
 /**
- * The records of a run, and of the index that has it. It absorbs older runs that are not larger, so that there are
- * few.
+ * The records of a run, and of the index that has it. The run absorbs older runs that are not larger, so that an index
+ * has few runs.
  * @param to - The index that gets the run.
- * @param from - Where the older runs are read.
+ * @param from - The index from which the older runs are read.
  */
 export async function planKeyRun(
   { slices: turns }: Pick<LinkingContext, 'slices'>,

@@ -1,4 +1,4 @@
-// The keys of all rows of a table, read beside its changes.
+// Reads the keys of all rows of a table while the table may change.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { type KeyColumn, KeyHasher } from '../../format/key-hash.js'
 import type { Generation } from '../../format/records.js'
@@ -11,12 +11,12 @@ import { KeyedRows } from './keyed-rows.js'
 import { tooManyToKey } from './keyed-rows-max.js'
 import { HASH_WORK } from './linked-keys.js'
 
-/** Maximum number of rows in one view. */
+/** Maximum number of rows that one view reads. */
 const ROWS_AT_ONCE = 262_144
 
-/** Which keys to read, and what ends the reading. `what`: the operation, for messages. */
+/** Tells which keys to read, and whether to go on. `what`: the operation, for messages. */
 export type KeysWanted = Readonly<{
-  /** Whether to read a key. Default: all. */
+  /** Whether to keep the key with a hash. Default: all keys are kept. */
   wants?: (hash: Bytes) => boolean
   what?: string
   signal?: AbortSignal | undefined
@@ -24,7 +24,7 @@ export type KeysWanted = Readonly<{
 
 /**
  * @returns null: the table was overwritten meanwhile.
- * @throws {StoreError} REQUEST_VALIDATION_ERROR: too many rows; ABORTED
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR: if there are too many rows; ABORTED
  */
 export async function keysOfTable(
   place: TablePlace,

@@ -3,8 +3,8 @@ import type { Pauses } from './pauses.js'
 
 /**
  * The objects, with a check before each put.
- * @param check - undefined: no wait is needed. If it fails, so does the put.
- * @param pauses - Called when an object is missing. If it throws, so does the read.
+ * @param check - Returns undefined if no wait is needed. If the check fails, the put fails.
+ * @param pauses - Checked when an object is missing. If the check throws, the read throws this error.
  */
 export function withCheckedPuts(
   objects: ObjectStore,

@@ -1,16 +1,16 @@
-// Enforces limits where several processes add. Each process counts, may use its share of the room that is left, and
-// then counts again. So the number of counts grows with the logarithm of the limit, no operation waits for another
-// process, and no two commits conflict over a counter.
+// Enforces limits on a store to which several processes add. Each process counts, may use its share of the room up to
+// the limit, and then counts again. So the number of counts grows with the logarithm of the limit, no operation waits
+// for another process, and no two commits conflict over a counter.
 //
-// Not exact: while a process has an unused share, others may use up the room. All processes together stay below twice
-// the limit, plus what they add within `COUNT_MS`.
+// The limits are not exact: while a process has an unused share, others may use up the room. All processes together
+// stay below twice the limit, plus what they add within `COUNT_MS`.
 import { monotonicMs } from '../../base/clock.js'
 import { decodeIncarnation } from '../../format/incarnation-records.js'
 import { INCARNATIONS_RANGE } from '../../format/keys.js'
 import type { KvStore } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 
-/** Least time that a count is used, in milliseconds, so that a team at its limit is not counted on each call. */
+/** Minimum time for which a count is used, in milliseconds, so that a team at its limit is not counted on each call. */
 const COUNT_MS = 10_000
 
 export class CountShares {
@@ -20,7 +20,10 @@ export class CountShares {
     this.#kv = kv
   }
 
-  /** How many processes add, including this one. Call it before the count. undefined: no other process adds. */
+  /**
+   * The number of processes that add, including this one; undefined: no other process adds. It must be called before
+   * the count.
+   */
   async processes(): Promise<number | undefined> {
     if (!this.#kv.shared) return undefined
     return this.#kv.partition('').read(async (view) => {
@@ -33,19 +36,25 @@ export class CountShares {
   }
 }
 
-/** The share of a process in the room that it has just counted. */
+/**
+ * What a process may add before it must count again: its share of the room (what may be added until the limits are
+ * reached).
+ */
 export class CountShare {
   readonly #room: readonly number[]
   readonly #processes: number
   readonly #since = monotonicMs()
 
-  /** @param room - What may be added until each limit is reached. */
+  /** @param room - The room of each limit, by the count just made. */
   constructor(room: readonly number[], processes: number) {
     this.#room = room
     this.#processes = processes
   }
 
-  /** Whether it is time to count again. @param room - The room left after what this process has added. */
+  /**
+   * Whether it is time to count again. @param room - The room of each limit, less what this process has added since the
+   * count.
+   */
   isSpent(room: readonly number[]): boolean {
     if (monotonicMs() - this.#since < COUNT_MS) return false
     return this.#room.some((before, i) => {

@@ -1,5 +1,5 @@
-// Refuses changes before the disk is full. A full disk loses nothing, but a database without room for its log must be
-// reopened, and other programs fail too.
+// Refuses changes before the disk is full. No data is lost if the disk is full. But a database without room for its log
+// must be reopened, and other programs fail too.
 //
 // Invariants:
 // - Free space is measured at most once per second, and only before a write.
@@ -34,14 +34,16 @@ export class DiskSpace {
     return this.#measure !== undefined
   }
 
-  /** Whether writes are refused, as last measured. An outdated measurement is renewed for the next call. */
+  /**
+   * Whether writes are refused, by the last measurement. If that is outdated, a new one is begun, for the next call.
+   */
   get isLow(): boolean {
     if (this.#isStale()) void this.#measured()
     return this.#freeBytes < this.#bytesMin
   }
 
   /**
-   * Checks that there is space for a write. undefined: no wait is needed.
+   * Checks that there is space for a write. @returns undefined: no wait is needed
    * @throws {StoreError} INSUFFICIENT_STORAGE, at once or as a rejection
    */
   check(): Promise<void> | undefined {
@@ -61,7 +63,7 @@ export class DiskSpace {
     throw new StoreError('INSUFFICIENT_STORAGE', message, { outcome: 'unchanged' })
   }
 
-  /** Never fails: if the space cannot be measured, writes are not refused here. */
+  /** Never fails: if the space cannot be measured, writes are not refused. */
   #measured(): Promise<void> | undefined {
     this.#measuring ??= this.#measure?.()
       .catch(() => Number.POSITIVE_INFINITY)

@@ -1,8 +1,8 @@
-// The limit of a team's files while bytes arrive. Stored files, received bytes of uploads and incoming bytes count
-// alike, so that abandoned uploads cannot fill a disk.
+// Enforces the limit of a team's files while bytes arrive. The bytes of stored files, the received bytes of uploads and
+// incoming bytes all count, so that abandoned uploads cannot fill a disk.
 //
-// Invariant: bytes are counted at least once at any moment. They are claimed before the sum is computed, and a claim
-// is released only after a record counts them. For a moment they may be counted twice.
+// Invariant: bytes are counted at least once at any moment. They are claimed before the sum is computed, and a claim is
+// released only after a record counts them. For a moment they may be counted twice.
 import { StoreError } from '../../base/store-error.js'
 import { decodeFilesHeadOrEmpty } from '../../format/file-records.js'
 import { FILES_HEAD_KEY } from '../../format/keys.js'
@@ -12,7 +12,7 @@ import type { OpenUploads, UploadsOfTeam } from './open-uploads.js'
 export class FileClaims {
   readonly #options: ResolvedOptions
   readonly #uploads: OpenUploads
-  /** Claimed bytes by team. */
+  /** Number of claimed bytes, by team. */
   readonly #claimed = new Map<string, number>()
 
   constructor(options: ResolvedOptions, uploads: OpenUploads) {
@@ -30,7 +30,7 @@ export class FileClaims {
     return {
       room: () => this.#room(team),
       grow: async (count) => {
-        if (!this.#isLimited) return // There is nothing to count.
+        if (!this.#isLimited) return // Without a limit nothing is counted.
         bytes += count
         this.#add(team, count)
         if ((await this.#room(team)) < 0) throw teamIsFull(this.#options.teamFileBytesMax)
@@ -46,7 +46,8 @@ export class FileClaims {
   async #room(team: UploadsOfTeam): Promise<number> {
     if (!this.#isLimited) return Number.MAX_SAFE_INTEGER
     const uploads = await this.#uploads.of(team)
-    const pending = uploads.receivedBytes + (this.#claimed.get(team.teamId) ?? 0) // Both at one moment, before the sum.
+    // Both are read at the same moment, before the sum.
+    const pending = uploads.receivedBytes + (this.#claimed.get(team.teamId) ?? 0)
     const head = decodeFilesHeadOrEmpty(
       await team.partition.read((view) => view.get(FILES_HEAD_KEY)),
     )
@@ -64,9 +65,9 @@ export class FileClaims {
 export interface Claim {
   /** The number of bytes by which the claim can still grow. */
   room(): Promise<number>
-  /** @throws {StoreError} FILE_TOO_LARGE: the files of the team would hold too much. */
+  /** @throws {StoreError} FILE_TOO_LARGE: if the files of the team would exceed the limit. */
   grow(bytes: number): Promise<void>
-  /** Call it when a record counts the bytes, or when none will. */
+  /** Must be called when a record counts the bytes, or when it is certain that none will. */
   release(): void
 }
 export function teamIsFull(teamFileBytesMax: number): StoreError {

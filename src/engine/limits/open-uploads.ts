@@ -1,6 +1,7 @@
-// Counts the open uploads of each owner and the received bytes of incomplete uploads: once, then updated. It guards
-// against endless uploads and is not exact: on a shared store other processes open uploads too, so the uploads are
-// counted again for an owner who has used the share of this process (count-shares).
+// Counts the open uploads of each owner and the received bytes of incomplete uploads. They are counted once; then the
+// counts are updated. The counts guard against endless uploads and are not exact: on a shared store other processes
+// open uploads too. So the uploads are counted again for an owner who has used the share of this process
+// (count-shares).
 import { BoundedMap } from '../../base/bounded-map.js'
 import { toHex } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
@@ -12,7 +13,10 @@ import type { ResolvedOptions } from '../arguments/resolve-options.js'
 import { CountShare, type CountShares } from './count-shares.js'
 import { endOfUpload } from './upload-life.js'
 
-/** Maximum number of teams with known counts. The oldest is dropped first, and counted again when it is needed. */
+/**
+ * Maximum number of teams with known counts. The counts of the oldest team are dropped first, and are made again when
+ * they are needed.
+ */
 const TEAMS_MAX = 1_000
 
 export type UploadsOfTeam = Readonly<{ teamId: string; partition: KvPartition }>
@@ -30,7 +34,7 @@ export class OpenUploads {
     this.#shares = shares
   }
 
-  /** Counts an upload that is about to be created. @throws {StoreError} RATE_LIMITED: too many are open. */
+  /** Counts an upload that is about to be created. @throws {StoreError} RATE_LIMITED: if too many uploads are open. */
   async enter(team: UploadsOfTeam, key: FileKey, upload: UploadRecord): Promise<void> {
     if (upload.owner === '') return
     const { uploadsOpenMax, clock } = this.#options
@@ -42,24 +46,27 @@ export class OpenUploads {
     counted.set(key, upload, endOfUpload(this.#options, upload))
   }
 
-  /** Notes the received bytes of an upload. Never fails, because they are committed already. */
+  /** Notes the received bytes of an upload. Never fails, because the bytes are committed already. */
   async receive({ teamId }: UploadsOfTeam, key: FileKey, upload: UploadRecord): Promise<void> {
     const counted = await this.#counted(teamId)
     counted?.set(key, upload, endOfUpload(this.#options, upload))
   }
 
-  /** Notes the completion or the end of an upload. Never fails, because it is committed already. */
+  /** Notes the completion or the end of an upload. Never fails, because the end is committed already. */
   async leave({ teamId }: UploadsOfTeam, key: FileKey, upload: UploadRecord): Promise<void> {
     const counted = await this.#counted(teamId)
     counted?.delete(key, upload.owner)
   }
 
-  /** Drops the counts of a team whose uploads ended without `leave`. They are counted again when needed. */
+  /**
+   * Drops the counts of a team whose uploads ended without `leave`. The uploads are counted again when the counts are
+   * needed.
+   */
   forget(teamId: string): void {
     this.#teams.delete(teamId)
   }
 
-  /** Drops the counts of all teams: other processes open and end uploads too. */
+  /** Drops the counts of all teams, because other processes open and end uploads, too. */
   forgetAll(): void {
     this.#teams.clear()
   }
@@ -69,7 +76,7 @@ export class OpenUploads {
     return this.#teams.get(teamId)?.catch(() => undefined)
   }
 
-  /** The counts of a team; new ones if the owner has used the share of this process. */
+  /** The counts of a team; if the owner has used the share of this process, they are made anew. */
   async #recent(team: UploadsOfTeam, owner: string): Promise<Counted> {
     const { uploadsOpenMax, clock } = this.#options
     const counted = await this.of(team)
@@ -111,9 +118,9 @@ export class OpenUploads {
 
 /** The open uploads of one team. */
 export class Counted {
-  /** undefined: no other process opens uploads. */
+  /** The share of this process; undefined: no other process opens uploads. */
   readonly share: CountShare | undefined
-  /** By owner, then by key in hex. */
+  /** The open uploads by owner, and then by the key in hex. */
   readonly #owners = new Map<string, Map<string, Open>>()
   #receivedBytes = 0
 
@@ -121,7 +128,7 @@ export class Counted {
     this.share = share
   }
 
-  /** Received bytes of all open uploads. */
+  /** Number of received bytes of all open uploads. */
   get receivedBytes(): number {
     return this.#receivedBytes
   }

@@ -1,12 +1,13 @@
-// Detects that this process paused so long that what its operations were reading may be gone.
+// Detects that this process paused so long that objects which its operations were reading may have been deleted.
 //
-// An object that nothing names is kept for `orphanGraceMs`, for readers that found it earlier. A reader whose process
-// was stopped, or whose machine was suspended, may come later. For such a reader a missing object is no damage.
+// An object that nothing names is kept for `orphanGraceMs`, for readers that read its name earlier. A reader whose
+// process was stopped, or whose machine was suspended, may read the object later than that. If it is missing then, it
+// is not damage.
 import { monotonicMs, systemClock } from '../../base/clock.js'
 import { every } from '../../base/platform.js'
 import { StoreError } from '../../base/store-error.js'
 
-/** How often the time is checked per grace period. */
+/** Number of checks of the time per grace period. */
 const LOOKS = 10
 
 type Moment = Readonly<{ monotonic: number; wall: number }>
@@ -17,7 +18,7 @@ export class Pauses {
   /** The length of the last pause, and the monotonic time of its end. */
   #pause: Readonly<{ ms: number; endedAt: number }> | undefined
 
-  /** @param graceMs - The shortest pause that is noticed; 0: none is. */
+  /** @param graceMs - The length of the shortest pause that is noticed, in milliseconds; 0: no pause is noticed. */
   constructor(graceMs: number) {
     this.#graceMs = graceMs
   }
@@ -30,7 +31,7 @@ export class Pauses {
 
   /**
    * Called when an object is missing.
-   * @throws {StoreError} STORAGE_UNAVAILABLE: a pause ended less than a grace period ago
+   * @throws {StoreError} STORAGE_UNAVAILABLE: if a pause ended less than a grace period ago
    */
   check(): void {
     if (this.#graceMs === 0) return

@@ -1,9 +1,10 @@
-// Limits of what a team keeps: stashes and their bytes, rows with history, logs and jobs, idempotency keys. Each is
-// counted when it is first needed after an open, then updated, and counted again after each garbage collection.
+// Limits of what a team keeps: stashes and their bytes, rows with history, logs and jobs, idempotency keys. Each count
+// is made when it is first needed after the store was opened. Then it is updated, and made again after each garbage
+// collection.
 //
-// They guard against endless data and are not exact: concurrent calls may pass a limit together. On a shared store
-// other processes write too: each may use its share of the room that a count has found, and then counts again
-// (count-shares). (The number of tables is exact: see `table-counts`.)
+// The limits guard against endless data and are not exact: concurrent calls together may exceed a limit. On a shared
+// store other processes write too: each process may use its share of the room that its count has found, and then counts
+// again (count-shares). (The number of tables is exact: see `table-counts`.)
 //
 // The counts are not part of the cache memory: without them, each call would count all records of the team.
 import { type Awaitable, chain } from '../../base/awaitable.js'
@@ -31,7 +32,10 @@ import type { ResolvedOptions } from '../arguments/resolve-options.js'
 import { holderOfKey } from '../commit/idempotency.js'
 import { CountShare, type CountShares } from './count-shares.js'
 
-/** Maximum number of teams with known counts. The oldest is dropped first, and counted again when it is needed. */
+/**
+ * Maximum number of teams with known counts. The counts of the oldest team are dropped first, and are made again when
+ * they are needed.
+ */
 const TEAMS_MAX = 1_000
 
 export type CountedTeam = Readonly<{ teamId: string; partition: KvPartition }>
@@ -43,15 +47,15 @@ type Limits = Pick<
   'stashesMax' | 'stashBytesMax' | 'teamRowBytesMax' | 'idempotencyKeysMax'
 >
 
-/** The bytes of each open stash, by its ID; 0: there is no limit of bytes. */
+/** The bytes of each open stash, by its ID. All are 0 if there is no limit of bytes. */
 type Stashes = { readonly bytes: Map<string, number>; total: number }
 
 /** `held`: the number of keys of each holder. */
 type Keys = { count: number; readonly held: Map<string, number> }
 
 /**
- * Maximum number of holders of idempotency keys with their own counts; the others share one. A store has 10,000 API
- * keys.
+ * Maximum number of holders of idempotency keys with their own counts. All other holders share one count. A store has
+ * 10,000 API keys.
  */
 const HOLDERS_MAX = 10_000
 
@@ -74,9 +78,9 @@ export class TeamLimits {
   }
 
   /**
-   * Checks that a chunk may be stored. Its stash may be new.
+   * Checks that a chunk may be stored. The stash of the chunk may be new.
    * @param more - Bytes of the chunk.
-   * @param replaced - The reference of the chunk that it replaces; null: it replaces none.
+   * @param replaced - The reference of the chunk that the new chunk replaces; null: it replaces none.
    * @throws {StoreError} LIMIT_EXCEEDED, at once or as a rejection
    */
   checkChunk(
@@ -113,7 +117,8 @@ export class TeamLimits {
   }
 
   /**
-   * Checks that another idempotency key may be stored. A holder leaves at least as much room as it takes.
+   * Checks that another idempotency key may be stored. A holder may store another key only if the room left for others
+   * is at least as large as what the holder uses.
    * @throws {StoreError} LIMIT_EXCEEDED
    */
   async checkKeys(team: CountedTeam, text: string): Promise<void> {
@@ -150,14 +155,14 @@ export class TeamLimits {
     if (rows !== undefined) rows.bytes += more
   }
 
-  /** Drops the counts of a team, whose records a garbage collection may have deleted. */
+  /** Drops the counts of a team, because a garbage collection may have deleted records of the team. */
   forget(teamId: string): void {
     this.#stashes.delete(teamId)
     this.#keys.delete(teamId)
     this.#rows.delete(teamId)
   }
 
-  /** Drops the counts of all teams: other processes write too. */
+  /** Drops the counts of all teams, because other processes write, too. */
   forgetAll(): void {
     this.#stashes.clear()
     this.#keys.clear()
@@ -179,15 +184,18 @@ export class TeamLimits {
 
 type KnownCount<T> = Readonly<{ state: T; share: CountShare | undefined }>
 
-/** A count for each team. Concurrent calls that need it each count for themselves, so that none waits for another. */
+/**
+ * A count for each team. Concurrent calls that need a missing count each make it themselves, so that no call waits for
+ * another one.
+ */
 class TeamCounts<T extends object> {
   readonly #counts = new BoundedMap<string, KnownCount<T>>(TEAMS_MAX)
   readonly #shares: CountShares
   readonly #roomOf: (state: T) => readonly number[]
-  /** How often a count was dropped. A count that began earlier is not kept. */
+  /** The number of times that a count was dropped. A count that began before the last drop is not stored. */
   #drops = 0
 
-  /** @param roomOf - What may be added until each of the limits is reached. */
+  /** @param roomOf - Returns, for each of the limits, what may be added until it is reached. */
   constructor(shares: CountShares, roomOf: (state: T) => readonly number[]) {
     this.#shares = shares
     this.#roomOf = roomOf
@@ -289,7 +297,7 @@ const RECORDS_OF_ROWS = [
   JOBS_RANGE,
 ]
 
-/** Overwritten rows count until they are deleted. */
+/** Counts the bytes of rows. Overwritten rows count until they are deleted. */
 async function countRowBytes(view: KvView): Promise<Rows> {
   let bytes = 0
   for await (const entries of scanBatches(view, EXTENT_PAGES_RANGE)) {
@@ -305,7 +313,7 @@ async function countRowBytes(view: KvView): Promise<Rows> {
   return { bytes }
 }
 
-/** Stored bytes of the segments of a chunk. */
+/** Number of stored bytes of the segments of a chunk. */
 function chunkSegmentBytes(reference: Bytes | null): number {
   return reference === null ? 0 : segmentBytes(decodeChunkSegments(reference).segments)
 }
@@ -321,7 +329,7 @@ export function isOwnStash(stashId: string): boolean {
   return stashId.startsWith(OWN_STASH)
 }
 
-/** @param remedy - How to make room. */
+/** @param remedy - The advice in the message on how to make room. */
 function teamLimitExceeded(limit: string, remedy: string): StoreError {
   return new StoreError('LIMIT_EXCEEDED', `The team has ${limit}, which is its limit: ${remedy}`)
 }

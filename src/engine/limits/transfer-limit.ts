@@ -1,12 +1,13 @@
-// Limits concurrent reads of the bodies of files: each needs a connection, an open file and several buffers.
+// Limits concurrent reads of the bodies of files, because each read needs a connection, an open file and several
+// buffers.
 //
 // Invariants:
-// - A team may start a transfer only while it has fewer transfers than there are free places. So one team has at most
-//   half of the places, rounded up, and others always find some.
-// - Transfers start in order of arrival, except those of a team at its limit.
+// - A team may start a transfer only while it has fewer transfers than there are free places. So one team takes at most
+//   half of the places, rounded up, and other teams find free places.
+// - Transfers start in order of arrival, except that the transfers of a team at its limit wait longer.
 import { StoreError } from '../../base/store-error.js'
 
-/** Maximum number of waiting transfers, which hold a connection and no bytes. Further ones fail with RATE_LIMITED. */
+/** Maximum number of waiting transfers. Each holds a connection, but no bytes. Further ones fail with RATE_LIMITED. */
 const WAITING_MAX = 1_000
 /** Maximum number of waiting transfers of one team. */
 const TEAM_WAITING_MAX = WAITING_MAX / 2
@@ -20,7 +21,7 @@ export class TransferLimit {
   readonly #waiting = new Set<Waiter>()
   #running = 0
 
-  /** @param what - What is limited, for messages. */
+  /** @param what - The name, in messages, of what is limited. */
   constructor(max: number, what = 'file transfers') {
     this.#max = max
     this.#what = what
@@ -29,7 +30,7 @@ export class TransferLimit {
   /**
    * Runs a transfer when a place is free.
    * @param ended - Aborts the wait; its reason is the failure.
-   * @throws {StoreError} RATE_LIMITED: too many are already waiting.
+   * @throws {StoreError} RATE_LIMITED: if too many transfers are already waiting.
    */
   async run<T>(teamId: string, transfer: () => Promise<T>, ended?: AbortSignal): Promise<T> {
     if (this.#mayBegin(teamId)) this.#begin(teamId)

@@ -4,13 +4,13 @@ import { isStoreError, StoreError } from '../../base/store-error.js'
 type Put = Readonly<{ ending: AbortController; ended: Promise<unknown> }>
 
 /**
- * The PUTs in progress, at most one per upload: a newer one aborts the older. So a location holds only one connection
- * and one transfer, and a client whose PUT hangs can repeat it at once.
+ * The PUTs in progress, at most one per upload: a newer PUT aborts the older one. So an upload location has only one
+ * connection and one transfer, and a client whose PUT hangs can repeat it at once.
  */
 export class UploadPuts {
   readonly #current = new Map<string, Put>()
 
-  /** Aborts the PUT in progress of an upload, waits until it has ended, and runs this one. */
+  /** Aborts the PUT in progress of an upload, waits until it has ended, and runs the given PUT. */
   async run<T>(upload: Bytes, put: (ended: AbortSignal) => Promise<T>): Promise<T> {
     const key = toHex(upload)
     const older = this.#current.get(key)
@@ -51,7 +51,7 @@ export async function* untilEnded(
     if (isStoreError(cause)) throw cause
     throw new StoreError('ABORTED', 'The body ended too early', { cause })
   } finally {
-    // Not awaited: the iterator of a body that hangs may never settle, and its owner ends it.
+    // This is not awaited: the iterator of a body that hangs may never settle. The owner of the body ends it.
     pieces.return?.().catch(() => undefined)
   }
 }

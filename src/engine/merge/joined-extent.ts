@@ -2,7 +2,10 @@
 import type { StoredRow } from './merged-row.js'
 import type { SeenExtent } from './table-rows.js'
 
-/** Instead of the number of an input row: the slot has no live row, or the input lacks its key. */
+/**
+ * These stand instead of the number of an input row. `NO_ROW`: the slot has no live row. `NO_PARTNER`: the input lacks
+ * the row's key.
+ */
 export const NO_ROW = -2
 export const NO_PARTNER = -1
 
@@ -26,7 +29,7 @@ export type JoinedExtent = {
   readonly extent: number
   readonly seen: Pick<SeenExtent, 'extent' | 'nonce' | 'rowCount' | 'entry'>
   signature: string
-  /** For each slot the number of its partner, perhaps with `MAY_DIFFER`; or a negative number, such as `NO_ROW`. */
+  /** For each slot the number of its partner, perhaps with `MAY_DIFFER`; or one of the two constants. */
   readonly partners: Int32Array
   /** Number of rows that may change. */
   mayDiffer: number

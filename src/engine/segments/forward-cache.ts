@@ -1,4 +1,5 @@
-// Caches forward objects by ID. They are read whole, because a page or a walk makes many lookups in one object.
+// Caches forward objects by ID. Each object is read as a whole, because a page or a walk makes many lookups in one
+// object.
 
 import type { Awaitable } from '../../base/awaitable.js'
 import { ByteCache } from '../../base/byte-cache.js'
@@ -22,7 +23,7 @@ export class ForwardCache {
     return this.#maps.bytes
   }
 
-  /** Lookups that found an entry, and those that found none. */
+  /** Number of lookups that found an entry. `misses` is the number of all other lookups. */
   get hits(): number {
     return this.#maps.hits
   }
@@ -31,7 +32,7 @@ export class ForwardCache {
     return this.#maps.misses
   }
 
-  /** The kept row IDs of a generation; null if it kept none. @throws {StoreError} DATA_CORRUPT */
+  /** The preserved row IDs of a generation; null: it has none. @throws {StoreError} DATA_CORRUPT */
   of({ forward }: Generation): Awaitable<ForwardMap | null> {
     if (forward === null) return null
     const known = this.#maps.get(forward.object)

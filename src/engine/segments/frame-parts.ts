@@ -3,14 +3,16 @@ import type { Bytes } from '../../base/bytes.js'
 import type { FramePlace } from '../../format/segment-footer.js'
 import { claimedBytes } from '../../format/segment-reader.js'
 
-/** Limit of a read of adjacent frames, and of the claimed rows of a part, in bytes. A single frame may be larger. */
+/**
+ * Maximum size of a read of adjacent frames, and of the claimed rows of a part, in bytes. A single frame may be larger.
+ */
 export const READ_BYTES_MAX = 1024 * 1024
 
 export type StoredPart = readonly Readonly<{ place: FramePlace; bytes: Bytes }>[]
 
 /**
- * Divides adjacent frames into parts of at most `partBytesMax` bytes of rows. The sizes are those that the frames
- * claim, because a small compressed frame may expand to much more. A single frame may exceed the limit.
+ * Divides adjacent frames into parts of at most `partBytesMax` bytes of rows. The sizes of rows are those that the
+ * frames claim, because the rows of a small compressed frame may be much larger. A single frame may exceed the limit.
  * @param bytes - The stored frames, from offset `start` of the segment on.
  */
 export function divideFrames(
@@ -36,9 +38,9 @@ export function divideFrames(
 
 /** Limits of the memory of one read of a segment. */
 export type ReadBounds = Readonly<{
-  /** Limit of the frames read together, and of the rows decompressed together. A single frame may be larger. */
+  /** Maximum size of the frames read together, and of the rows decompressed together. A single frame may be larger. */
   bytes: number
-  /** Limit of one frame, its rows and a copy of them together. */
+  /** Maximum total size of one frame, its rows, and a copy of the rows. */
   memoryBytes: number
 }>
 
@@ -47,15 +49,15 @@ export const READ_AT_WILL: ReadBounds = {
   memoryBytes: Number.POSITIVE_INFINITY,
 }
 
-/** Thrown before a read takes more memory than its limit. */
+/** Thrown before a read would take more memory than its limit. */
 export class NeedsMemory extends Error {
-  /** @param bytes - The limit that the next row needs. */
+  /** @param bytes - The value of `memoryBytes` that reading the next row requires. */
   constructor(readonly bytes: number) {
     super('A row does not fit into the given memory')
   }
 }
 
-/** A stored frame, its rows, and a copy of them. */
+/** Number of parts in memory at once: a stored frame, its rows, and a copy of the rows. */
 export const COPIES = 3
 
 /** @param bytes - Size of a stored frame, or of its rows. @throws {NeedsMemory} */

@@ -30,7 +30,7 @@ export interface FrameSource {
    * @throws {NeedsMemory} A frame is larger than the limits of the walk allow.
    */
   frames(run: RowRun): AsyncGenerator<FrameRows[]>
-  /** Ends the walk, at any point. Never fails. */
+  /** Ends the walk, which need not be at its end. Never fails. */
   close(): Awaitable<void>
 }
 
@@ -69,7 +69,10 @@ export async function* readFrames(
   }
 }
 
-/** Memory for the rows of a part's zstd frames, by their claimed sizes; undefined: none, or a large one. */
+/**
+ * Memory for the rows of a part's zstd frames, by their claimed sizes; undefined: the part has no zstd frames, or it is
+ * one large frame, which allocates its own memory.
+ */
 function memoryForPart(part: StoredPart, buffers: BufferPool): Bytes | undefined {
   const claimed = part.reduce((sum, { bytes }) => sum + packedBytes(bytes), 0)
   return claimed === 0 || claimed > READ_BYTES_MAX ? undefined : buffers.take(claimed)
@@ -81,8 +84,8 @@ function packedBytes(stored: Bytes): number {
 }
 
 /**
- * Decodes the frames of a part. Small frames need no promise, which would cost more than decoding. If one fails, the
- * others are awaited first, because they read from a reused buffer.
+ * Decodes the frames of a part. Small frames are decoded without a promise, which would cost more than decoding. If a
+ * frame fails, the others are awaited before the failure is thrown, because they read from a reused buffer.
  * @param memory - Receives the rows of compressed frames, one after the other.
  */
 function decodeAll(
@@ -91,7 +94,7 @@ function decodeAll(
   memory: Bytes | undefined,
 ): Awaitable<Frame[]> {
   let at = 0
-  // No `map`: V8 makes another kind of array with it once this function is compiled (PERFORMANCE.md, P49).
+  // No `map`: with `map`, V8 makes another kind of array once this function is compiled (PERFORMANCE.md, P49).
   const frames: Awaitable<Frame>[] = []
   for (const { place, bytes } of part) {
     const from = at
@@ -103,8 +106,8 @@ function decodeAll(
 }
 
 /**
- * Whether a frame has memory of its own, as a decompressed frame has.
- * @param given - Memory that the frame did not allocate.
+ * Whether a frame has memory of its own, as decompressed frames have.
+ * @param given - The memory that was given for the frame to use.
  */
 export function isAlone({ texts }: Frame, given: readonly (Bytes | undefined)[]): boolean {
   return given.every((bytes) => texts.buffer !== bytes?.buffer)

@@ -2,9 +2,10 @@
 // before the walk needs them, and run concurrently.
 //
 // Invariants:
-// - Frames are handed out in the order of the walk. A failed read fails the walk only where its frames are needed.
-// - Unused reads are limited in number, in bytes, and by what the walk still takes. Only the read that the walk waits
-//   for is always made.
+// - Frames are handed out in the order of the walk. A failed read fails the walk only when the walk needs the frames of
+//   this read.
+// - Unused reads are limited in their number, in their bytes, and by the number of bytes that the walk still takes.
+//   Only the read for which the walk waits is exempt from these limits.
 // - The memory of a read returns to the pool after the read has ended, never before.
 
 import { invariant } from '../../base/invariant.js'
@@ -22,16 +23,16 @@ import {
 import type { SegmentReads } from './segment-reads.js'
 import { type FrameList, frameRun, runBytes, type StoredRun } from './stored-runs.js'
 
-/** Maximum number of unused reads of a walk: in progress, or not yet consumed. */
+/** Maximum number of unused reads of a walk: reads that are in progress, or whose frames were not used yet. */
 const READS_AHEAD_MAX = 16
 
 /** Maximum number of bytes of the unused reads of a walk. */
 export const AHEAD_BYTES_MAX = 4 * 1024 * 1024
 
-/** A read is at least this large, even if the walk takes less. */
+/** Minimum size of a read, in bytes, even if the walk takes fewer bytes. */
 const READ_BYTES_MIN = 64 * 1024
 
-/** Assumed bytes of rows per stored byte, until frames of the walk were read. */
+/** Number of bytes of rows per stored byte that is assumed until frames of the walk were read. */
 const EXPANSION_FIRST = 4
 
 /** Limits of a walk. */
@@ -51,7 +52,7 @@ export const WALK_AT_WILL: WalkBounds = {
 
 /** The part of the cache that a walk uses. */
 export type FooterCache = Readonly<{
-  /** undefined: the frames of the segment are unknown. */
+  /** The frames of the segment; undefined: they are unknown. */
   framesNow(ref: SegmentRef): FrameList | undefined
   keepFooter(ref: SegmentRef, footer: SegmentFooter): void
 }>
@@ -68,7 +69,7 @@ type PlannedRead = Readonly<{
 /** A run of the walk, and its reads. */
 class Reading {
   readonly run: RowRun
-  /** Reads that have begun and were not handed out, in the order of their frames. */
+  /** Reads that have begun and whose frames were not handed out, in the order of the frames. */
   readonly reads: Read[] = []
   opening: Opening | undefined
   frames: FrameList['frames'] | undefined
@@ -85,7 +86,7 @@ class Reading {
     this.next = next
   }
 
-  /** Whether all reads of the run have begun, as far as is known. */
+  /** Whether all reads of the run have begun. False while the frames of the segment are unknown. */
   get isBegun(): boolean {
     const { frames, next, opening, run } = this
     if (frames === undefined) return opening?.isWhole === true
@@ -99,7 +100,7 @@ export class ReadAhead implements FrameSource {
   readonly #runs: readonly RowRun[]
   readonly #bounds: WalkBounds
   readonly #readings: Reading[] = []
-  /** Number of the run that the walk has reached. */
+  /** Index of the run that the walk has reached. */
   #current = 0
   /** Unused reads. */
   readonly #held = new Set<Read>()
@@ -140,7 +141,7 @@ export class ReadAhead implements FrameSource {
     return readFrames(stored, run, this.#bounds, this.#reads.buffers)
   }
 
-  /** Awaits the reads in progress, because they use their memory until then. */
+  /** Awaits the reads in progress, because they use their memory until they end. */
   async close(): Promise<void> {
     for (const read of [...this.#held]) {
       await read.run.catch(() => undefined)
@@ -183,7 +184,7 @@ export class ReadAhead implements FrameSource {
     }
   }
 
-  /** Bytes that may be read ahead now. */
+  /** Number of bytes that may be read ahead now. */
   get #room(): number {
     const { aheadBytes, memoryBytes, wanted } = this.#bounds
     const expansion =
@@ -192,7 +193,7 @@ export class ReadAhead implements FrameSource {
     return Math.floor(bytes) - this.#heldBytes
   }
 
-  /** The next read of a run; undefined: there is none, or it is unknown yet. */
+  /** The next read of a run; undefined: the run needs no more reads, or the frames of its segment are unknown. */
   #plan(reading: Reading, windowBytes: number, isNeeded: boolean): PlannedRead | undefined {
     const { run } = reading
     if (reading.frames === undefined) {
@@ -232,7 +233,7 @@ export class ReadAhead implements FrameSource {
   async #open(reading: Reading, opening: Opening, buffer: Read['buffer']): Promise<StoredRun> {
     const { ref, start, limit } = reading.run
     const opened = await readOpening(this.#reads, ref, opening, buffer)
-    const footer = decodeFooter(ref, new Uint8Array(opened.footer)) // A copy, because the buffer is reused.
+    const footer = decodeFooter(ref, new Uint8Array(opened.footer)) // This is a copy, because the buffer is reused.
     this.#cache.keepFooter(ref, footer)
     const first = footer.frameOf(start)
     const frames = framesIn(opened, footer.frames, first, limit)
@@ -243,7 +244,7 @@ export class ReadAhead implements FrameSource {
   #begin(reading: Reading, { bytes, begin }: PlannedRead): void {
     const buffer = this.#reads.buffers.take(bytes)
     const run = begin(buffer)
-    run.catch(() => undefined) // The user of the frames awaits it.
+    run.catch(() => undefined) // The user of the frames gets the failure.
     const read = { bytes, buffer, run }
     this.#held.add(read)
     this.#heldBytes += bytes

@@ -17,9 +17,9 @@ import { divideFrames, READ_BYTES_MAX, type StoredPart } from './frame-parts.js'
 export type ReadObjects = Pick<ObjectStore, 'get'>
 
 /**
- * Reads the footer of a segment. Checks that the object exists and has the recorded length; of a shared object, that
- * it reaches to the end of the segment.
- * @returns the footer, or the problem.
+ * Reads the footer of a segment. Checks that the object exists and has the recorded length. For a shared object, checks
+ * that it reaches to the end of the segment.
+ * @returns the footer, or the problem that was found.
  * @throws {StoreError} STORAGE_UNAVAILABLE
  */
 export async function openSegment(
@@ -31,7 +31,7 @@ export async function openSegment(
     const message = `The record of segment ${ref.object} gives it a footer that is larger than the segment`
     return { kind: 'record-mismatch', message }
   }
-  // One byte beyond the recorded length: an unshared object that is longer is damaged.
+  // The read includes one byte beyond the recorded length, because an unshared object that is longer is damaged.
   const limit = ref.shared === undefined ? ref.objectBytes + 1 : ref.objectBytes
   const bytes = await objects.get(storedIn(ref), rangeInObject(ref, { start, limit }))
   if (bytes === null) {

@@ -1,7 +1,7 @@
-// Rows of segments by (segment, row), through a cache of footers and frames with a byte budget.
+// Finds rows of segments by (segment, row), through a cache of footers and frames with a maximum number of bytes.
 //
-// A frame is cached when a second row of it is read (PERFORMANCE.md, P22), so rare reads cache only footers. Reads of
-// runs cache only the footer too (frame-runs.ts).
+// A frame is cached when a second row of it is read (PERFORMANCE.md, P22), so occasional reads of a frame cache only
+// the footer. Reads of runs, too, cache only the footer (frame-runs.ts).
 
 import { type Awaitable, chain, finallyDo } from '../../base/awaitable.js'
 import { ByteCache } from '../../base/byte-cache.js'
@@ -42,8 +42,9 @@ import type { SegmentReads } from './segment-reads.js'
 import { type FrameList, runsInTurn } from './stored-runs.js'
 
 /**
- * An entry of the cache. The ID of a segment has its footer and the places of its frames; the key of a frame, the
- * frame; the key of its values, what the segment knows of them, or null if nothing.
+ * An entry of the cache. Under the ID of a segment are its footer and the places of its frames. Under the key of a
+ * frame is the frame. Under the key of a segment's values is what the segment knows of its values, or null if it knows
+ * nothing.
  */
 type Piece = Readonly<{
   bytes: number
@@ -56,7 +57,10 @@ type Piece = Readonly<{
 /** The data that point reads of a segment need. */
 type Rows = Readonly<{
   places: FramePlaces
-  /** The keys of frames from which a row was read. The strings are kept because V8 caches the hash of a string. */
+  /**
+   * The keys of frames from which a row was read. The strings are stored for reuse, because V8 caches the hash of a
+   * string.
+   */
   frameKeys: string[]
 }>
 
@@ -70,7 +74,7 @@ const ROWS_BYTES = 300
 /** Estimated memory of an entry for a segment without values. */
 const NO_VALUES_BYTES = 200
 
-/** Estimated memory of a number and its share of a key: three numbers have one. */
+/** Estimated memory of a number, and of its share of a key: three numbers share one key. */
 const ROWS_NUMBER_BYTES = 40
 
 /** The place of a row. */
@@ -80,15 +84,16 @@ type RowPlace = Readonly<{ index: number; place: FramePlace; row: number }>
 export type CompactedRow = Readonly<{ footer: SegmentFooter; text: string }>
 
 /**
- * Maximum memory, in bytes, of point reads that open segments concurrently. Further ones read footer and frame in
- * turn: that is slower for a single read, but with many the transfer of bytes dominates.
+ * Maximum memory, in bytes, of point reads that open segments concurrently. Further point reads read the footer first
+ * and then the frame. That is slower for a single read, but with many reads the transfer of bytes takes most of the
+ * time.
  */
 const OPENING_BYTES_MAX = 4 * 1024 * 1024
 
 export class SegmentCache implements FooterCache {
   readonly #reads: SegmentReads
   readonly #pieces: ByteCache<Piece>
-  /** Memory of the point reads that open segments now. */
+  /** Memory of the point reads that are opening segments now, in bytes. */
   #openingBytes = 0
 
   /** @param bytesMax - Maximum size of the cache, in bytes; 0 caches nothing. */
@@ -102,7 +107,7 @@ export class SegmentCache implements FooterCache {
     return this.#pieces.bytes
   }
 
-  /** Lookups that found an entry, and those that found none. */
+  /** Number of lookups that found an entry. `misses` is the number of all other lookups. */
   get hits(): number {
     return this.#pieces.hits
   }
@@ -111,7 +116,7 @@ export class SegmentCache implements FooterCache {
     return this.#pieces.misses
   }
 
-  /** Bytes of segments that were read because no cache had them. */
+  /** Number of bytes of segments that were read because they were not cached. */
   get bytesRead(): number {
     return this.#reads.bytesRead
   }
@@ -147,14 +152,14 @@ export class SegmentCache implements FooterCache {
     return this.#pieces.get(ref.object)?.footer
   }
 
-  /** The footer, without caching it: for callers that read many footers once. */
+  /** The footer, which is not cached: for callers that read many footers, each once. */
   footerOnce(ref: SegmentRef): Awaitable<SegmentFooter> {
     const cached = this.#pieces.get(ref.object)?.footer
     if (cached !== undefined) return cached
     return this.#reads.footer(ref)
   }
 
-  /** What a segment knows of its values; null: nothing. Also caches the footer. */
+  /** What a segment knows of its values; null: it knows nothing. The footer is cached, too. */
   values(ref: SegmentRef): Awaitable<SegmentValues | null> {
     const key = `${ref.object}:values`
     const cached = this.#pieces.get(key)?.values
@@ -167,7 +172,7 @@ export class SegmentCache implements FooterCache {
     })
   }
 
-  /** The text of a row. Synchronous if its reads are. */
+  /** The text of a row. Synchronous if the reads of the object store are. */
   rowText(ref: SegmentRef, row: number): Awaitable<string> {
     const rows = this.#pieces.get(ref.object)?.rows
     if (rows !== undefined) return this.#rowOf(ref, rows, row)
@@ -183,7 +188,7 @@ export class SegmentCache implements FooterCache {
 
   /**
    * A row of a segment that a compaction wrote, and the footer of the segment.
-   * @param shows - Whether the row is live, by the footer. The text of a deleted row is not read.
+   * @param shows - Tells by the footer whether the row is live. The text of a deleted row is not read.
    * @returns null: the row is not live.
    */
   compactedRow(
@@ -199,7 +204,7 @@ export class SegmentCache implements FooterCache {
       })
     }
     return this.#open(ref, opening, (opened) => {
-      const footer = decodeFooter(ref, new Uint8Array(opened.footer)) // A copy, because the memory is reused.
+      const footer = decodeFooter(ref, new Uint8Array(opened.footer)) // This is a copy, because the memory is reused.
       this.keepFooter(ref, footer)
       if (!shows(footer)) return null
       const rows = this.#keepRows(ref, footer.places)
@@ -253,7 +258,7 @@ export class SegmentCache implements FooterCache {
     return rows
   }
 
-  /** Caches more data of a segment, and keeps what the cache has of it. */
+  /** Adds data of a segment to its cached data. */
   #keepPiece({ object }: SegmentRef, more: Pick<Piece, 'footer' | 'rows'>): void {
     const kept = this.#pieces.get(object)
     const footer = more.footer ?? kept?.footer
@@ -283,7 +288,7 @@ export class SegmentCache implements FooterCache {
     )
   }
 
-  /** Reads a row of an uncached frame through a pooled buffer, because allocating a buffer costs more than the read. */
+  /** Reads a row of an uncached frame into a pooled buffer, because allocating a buffer costs more than the read. */
   #rowTextOnce(ref: SegmentRef, frameKeys: string[], at: RowPlace): Awaitable<string> {
     const { buffers } = this.#reads
     const { place } = at
@@ -291,7 +296,7 @@ export class SegmentCache implements FooterCache {
     return finallyDo(
       () =>
         chain(this.#reads.frame(ref, place, memory), (bytes) => {
-          // Other bytes have memory of their own.
+          // Otherwise the bytes have memory of their own.
           return bytes.buffer === memory.buffer
             ? this.#rowTextIn(ref, frameKeys, at, bytes)
             : this.#decode(ref, frameKeys, at, bytes)
@@ -309,7 +314,7 @@ export class SegmentCache implements FooterCache {
     return text
   }
 
-  /** The text of a row of a compressed frame; the frame is cached only if it has memory of its own. */
+  /** The text of a row of a compressed frame; The frame is cached only if its memory is not reused. */
   #packedRowText(
     ref: SegmentRef,
     frameKeys: string[],
@@ -357,8 +362,7 @@ export class SegmentCache implements FooterCache {
   }
 
   /**
-   * The frames of a walk. Where requests are expensive, reads of the next runs are in progress while the walk uses
-   * one.
+   * The frames of a walk. Where requests are expensive, the next runs are read while the walk uses a run.
    * @param runs - The runs of the walk, in order.
    */
   walk(runs: () => readonly RowRun[], bounds: WalkBounds): FrameSource {

@@ -22,13 +22,15 @@ import type { SegmentReads } from './segment-reads.js'
 /** Rows `start` (included) to `limit` (not included) of a segment. */
 export type RowRun = Readonly<{ ref: SegmentRef; start: number; limit: number }>
 
-/** The margin of the estimate is the cost of a request, divided by this, but at least one frame of short rows. */
+/**
+ * The margin of the estimate is the cost of a request divided by `SLACK_PARTS`, but at least one frame of short rows.
+ */
 const SLACK_PARTS = 8
 const SLACK_BYTES_MIN = 24 * 1024
 
 /**
- * Limits of the rows and text of a frame of long rows (FORMAT.md, section 6). The wanted row may be its first or
- * last.
+ * Maximum numbers of rows, and of bytes of text, of a frame of long rows (FORMAT.md, section 6). The wanted row may be
+ * its first or last.
  */
 const FRAME_ROWS = 64
 const FRAME_BYTES = 256 * 1024
@@ -36,7 +38,7 @@ const FRAME_BYTES = 256 * 1024
 export type OpeningLimits = Readonly<{
   /** The cost of one more request; see `ObjectStore`. */
   requestCostBytes: number
-  /** Maximum number of bytes of wanted frames. */
+  /** Maximum size of the wanted frames, in bytes. */
   windowBytes: number
   /** Maximum number of bytes of frames that are read. */
   bytesMax: number
@@ -47,13 +49,16 @@ export type Opening = Readonly<{
   window: ByteRange
   /** Whether one request reads the window and the footer. Otherwise two requests run concurrently. */
   isOne: boolean
-  /** Whether the window reaches the last row. */
+  /** Whether the window extends to the last wanted row. */
   isWhole: boolean
-  /** Memory for the bytes from the start of the window on. */
+  /** The memory needed for the bytes from the start of the window on, in bytes. */
   bytes: number
 }>
 
-/** What to read of a segment to get its footer and, if they are worth their bytes, the frames of some rows. */
+/**
+ * Plans what to read of a segment to get its footer and, if reading them at once is worth their bytes, the frames of
+ * some rows.
+ */
 export function planSegmentOpening(
   { ref, start, limit }: RowRun,
   { requestCostBytes, windowBytes, bytesMax }: OpeningLimits,
@@ -67,7 +72,7 @@ export function planSegmentOpening(
   const margin = slack + Math.min(FRAME_ROWS * rowBytes, FRAME_BYTES)
   const from = Math.max(first, Math.floor(first + start * rowBytes - margin))
   const to = limit >= rowCount ? end : Math.ceil(first + limit * rowBytes + margin)
-  const firstTo = Math.ceil(first + start * rowBytes + margin) // At least one frame is read.
+  const firstTo = Math.ceil(first + start * rowBytes + margin) // So at least one frame is read.
   const cut = Math.min(end, to, Math.max(firstTo, from + windowBytes))
   const isWhole = cut === Math.min(end, to)
   if (!isMissing && end - cut <= requestCostBytes && end - from <= bytesMax) {
@@ -81,7 +86,7 @@ export function planSegmentOpening(
   return { window: { start: from, limit: cut }, isOne: false, isWhole, bytes: cut - from }
 }
 
-/** The bytes of an opening. */
+/** The bytes that the opening of a segment has read. */
 export type Opened = Readonly<{
   footer: Bytes
   /** The bytes of the segment from `offset` on. */
@@ -89,7 +94,7 @@ export type Opened = Readonly<{
   offset: number
 }>
 
-/** @throws {StoreError} DATA_CORRUPT: the segment is missing; STORAGE_UNAVAILABLE */
+/** @throws {StoreError} DATA_CORRUPT: if the segment is missing; STORAGE_UNAVAILABLE */
 export async function readOpening(
   reads: SegmentReads,
   ref: SegmentRef,
@@ -102,7 +107,7 @@ export async function readOpening(
     const bytes = await reads.range(ref, { start: offset, limit }, memory)
     return { footer: bytes.subarray(end - offset), frames: bytes.subarray(0, end - offset), offset }
   }
-  // Both must end before the memory is reused, even if one fails.
+  // Both reads must end before the memory is reused, even if one of them fails.
   const [footer, frames] = await Promise.allSettled([
     tryCall(() => reads.range(ref, { start: end, limit })),
     tryCall(() => reads.range(ref, window, memory)),

@@ -10,13 +10,13 @@ import { decodeFooter, footerRange, type SegmentFooter } from '../../format/segm
 import { rangeInObject, storedIn } from '../../format/shared-objects.js'
 import type { ByteRange, ObjectStore } from '../../objects/objects.js'
 
-/** Maximum for the cost of a request, in bytes. */
+/** Maximum value of the cost of a request, in bytes. */
 const REQUEST_COST_BYTES_MAX = 1024 * 1024
 
 export class SegmentReads {
-  /** Buffers for bytes that are copied out after the read. */
+  /** Buffers for reads whose bytes are copied afterwards. */
   readonly buffers: BufferPool
-  /** The cost of one more request, in bytes; see `ObjectStore`. With 0 nothing is read ahead. */
+  /** The cost of one more request, in bytes; see `ObjectStore`. If it is 0, nothing is read ahead. */
   readonly requestCostBytes: number
   readonly #objects: ObjectStore
   #bytesRead = 0
@@ -43,8 +43,8 @@ export class SegmentReads {
 
   /**
    * @param range - Offsets in the segment.
-   * @param memory - Receives the bytes if it is large enough; otherwise new memory is allocated.
-   * @throws {StoreError} DATA_CORRUPT: the segment is missing; STORAGE_UNAVAILABLE
+   * @param memory - The memory to read into, if it is large enough; otherwise new memory is allocated.
+   * @throws {StoreError} DATA_CORRUPT: if the segment is missing; STORAGE_UNAVAILABLE
    */
   range(ref: SegmentRef, range: ByteRange, memory?: Bytes): Awaitable<Bytes> {
     this.#bytesRead += range.limit - range.start

@@ -1,4 +1,4 @@
-// Runs of adjacent frames as they are stored, each read at once.
+// Runs of adjacent frames as they are stored. One read returns a whole run.
 
 import type { Awaitable } from '../../base/awaitable.js'
 import type { Bytes } from '../../base/bytes.js'
@@ -14,15 +14,15 @@ export type StoredRun = Readonly<{
   /** The bytes of the segment from `offset` on. */
   bytes: Bytes
   offset: number
-  /** The memory given to the read. */
+  /** The memory that was given to the read. */
   buffer: Bytes
 }>
 
 /** The stored frames of some rows, in order. */
 export type StoredRuns = Readonly<{
-  /** @returns null: there are no more. @throws {NeedsMemory} A frame is larger than the limits allow. */
+  /** @returns null: there are no more runs. @throws {NeedsMemory} A frame is larger than the limits allow. */
   next(): Promise<StoredRun | null>
-  /** Takes back the memory of the last run that `next` returned. */
+  /** Frees the memory of a run, which must be the last one that `next` returned. */
   release(run: StoredRun): void
 }>
 
@@ -65,7 +65,7 @@ export function runsInTurn(
   }
 }
 
-/** Length of adjacent frames, which follow each other without gaps. */
+/** Total size of adjacent frames, which follow each other without gaps, in bytes. */
 export function runBytes(run: readonly FramePlace[]): number {
   return run.reduce((bytes, place) => bytes + place.bytes, 0)
 }

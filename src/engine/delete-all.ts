@@ -1,10 +1,12 @@
-// Deletes everything of a team. Every step is a bounded commit and can be repeated, so that a call after a crash
+// Deletes everything of a team. Every step is a bounded commit and can be repeated. So after a crash, another call
 // continues.
 //
 // Invariants:
-// - Jobs are deleted before what they make: commits of their work check a lease that is gone.
-// - What others make meanwhile is complete or deleted. So a pass deletes only results and markers that it found
-//   before it looked for tables, and deletes uploads before files: it then finds everything that belongs to these.
+// - Jobs are deleted before the data that they make. After that, no commit of their work succeeds, because it checks a
+//   lease that is gone.
+// - Data that others make meanwhile is either complete or deleted. So a pass deletes only results and markers that it
+//   found before it looked for tables, and deletes uploads before files. Then it finds all tables and files to which
+//   these records belong.
 
 import { inBatches } from '../base/batches.js'
 import { type Bytes, fromUtf8 } from '../base/bytes.js'
@@ -39,27 +41,30 @@ import { collectTeam } from './maintenance/maintainer.js'
 import { readTableNames } from './read/table-infos.js'
 import { deleteTable } from './table/table-life.js'
 
-/** Tables or stashes that are deleted concurrently. */
+/** Maximum number of tables or stashes that are deleted concurrently. */
 const AT_ONCE = 50
 
-/** Files deleted in one commit. */
+/** Maximum number of files that one commit deletes. */
 const FILES_AT_ONCE = 200
 
-/** Maximum number of passes over everything. All but the first delete what was made meanwhile. */
+/** Maximum number of passes over everything. All passes after the first delete what was made meanwhile. */
 const PASSES_MAX = 10
 
-/** Maximum number of passes in all, including those for results and markers that did not fit into one. */
+/**
+ * Maximum number of passes in all, including passes for results and markers that did not fit into the memory of one
+ * pass.
+ */
 const ALL_PASSES_MAX = 10_000
 
-/** Maximum number of bytes of results and markers that one pass holds, approximately. */
+/** Approximate maximum number of bytes of results and markers that one pass holds. */
 const KNOWN_BYTES_MAX = 16 * 1024 * 1024
 
-/** Approximate memory of a record besides its bytes. */
+/** Approximate memory of a record besides its bytes, in bytes. */
 const RECORD_BYTES = 200
 
 /**
- * @param signal - Ends the deletion between two steps.
- * @throws {StoreError} ABORTED; STORAGE_UNAVAILABLE if others keep adding data; with any failure of the storage, the
+ * @param signal - Aborts the deletion between two steps.
+ * @throws {StoreError} ABORTED; STORAGE_UNAVAILABLE if others keep adding data; after any failure of the storage the
  *   outcome is `unknown`
  */
 export async function deleteAll(team: TeamContext, signal: AbortSignal | undefined): Promise<void> {
@@ -70,7 +75,7 @@ export async function deleteAll(team: TeamContext, signal: AbortSignal | undefin
     await deletePasses({ team, partition, checkGoesOn })
   } catch (failure) {
     const known = outcomeKnown(failure)
-    // An unchanged outcome of one step says nothing about earlier steps.
+    // If one step has the outcome `unchanged`, earlier steps may still have changed something.
     throw isStoreError(known) && known.outcome === 'unchanged'
       ? withOutcome(known, 'unknown')
       : known
@@ -95,7 +100,7 @@ async function deletePasses(deletion: Deletion): Promise<void> {
       if (known.isAll && !found.includes(true)) return
       if (known.isAll || deleted === 0) passes++
     } finally {
-      limits.forget(teamId) // Even after a failure, for what was deleted before it.
+      limits.forget(teamId) // This is done even after a failure, because of the data that was deleted before it.
     }
   }
   throw tooBusy('Others keep adding data to the team')
@@ -103,7 +108,7 @@ async function deletePasses(deletion: Deletion): Promise<void> {
 
 type Deletion = Readonly<{
   team: TeamContext
-  /** For the steps of the deletion itself. */
+  /** The partition that the steps of the deletion itself use. */
   partition: KvPartition
   /** @throws {StoreError} ABORTED */
   checkGoesOn: CheckGoesOn
@@ -161,7 +166,7 @@ async function deleteAllFiles({ team, checkGoesOn }: Deletion): Promise<boolean>
   }
 }
 
-/** @returns where the rest begins; null: none is left */
+/** @returns where the remaining files begin; null: no file is left */
 function deleteSomeFiles(team: TeamContext, start: Bytes): Promise<Bytes | null> {
   return changeFiles(
     team,
@@ -183,7 +188,7 @@ function deleteSomeFiles(team: TeamContext, start: Bytes): Promise<Bytes | null>
   )
 }
 
-/** The first records of ranges, as many as one pass holds. */
+/** The first records of some ranges: as many as one pass may hold. */
 async function readFirstRecords(
   partition: KvPartition,
   ranges: readonly KeyRange[],

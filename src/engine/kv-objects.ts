@@ -1,9 +1,9 @@
 // An ObjectStore in a KvStore of its own, for runtimes without files, such as browsers. FORMAT.md, section 11.
 //
 // Invariants:
-// - An object exists from the commit that puts its head, which follows all of its pieces.
-// - Pieces without a head belong to a put that is in progress or was interrupted. `unfinished` names it until it has
-//   a head. Before the first put, the unfinished puts of earlier openings are deleted.
+// - An object exists from the commit that puts its head. This commit comes after those of all its pieces.
+// - Pieces without a head belong to a put that is in progress or was interrupted. An `unfinished` record names the
+//   object until it has a head. Before the first put, the unfinished puts of earlier openings are deleted.
 import { type Bytes, concatBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { StoreError } from '../base/store-error.js'
@@ -32,7 +32,9 @@ import { checkKv } from './arguments/arguments.js'
 
 const PARTITION = 'objects'
 const PIECE_BYTES = 64 * 1024
-/** Pieces that one call deletes. Each call steps over those deleted before. */
+/**
+ * Maximum number of pieces that one call deletes. It is large because each call steps over the pieces deleted before.
+ */
 const DELETED_COUNT = 100_000
 const NO_VALUE = new Uint8Array(0)
 
@@ -98,7 +100,7 @@ class KvObjects implements ObjectStore {
       })
       return bytes
     } catch (failure) {
-      await this.#deletePieces(id).catch(() => undefined) // Otherwise the next opening deletes it.
+      await this.#deletePieces(id).catch(() => undefined) // After a failure, the next opening deletes the pieces.
       throw failure
     }
   }
@@ -136,7 +138,7 @@ class KvObjects implements ObjectStore {
   async delete(ids: readonly ObjectId[]): Promise<void> {
     for (const id of ids) assertObjectId(id)
     for (const id of ids) {
-      // Named as unfinished again first, so that a crash leaves no unnamed pieces.
+      // First the object is named as unfinished again, so that a crash leaves no unnamed pieces.
       const key = objectHeadKey(id)
       await this.#commit({ puts: [[unfinishedObjectKey(id), NO_VALUE]], deletes: [key] })
       await this.#deletePieces(id)

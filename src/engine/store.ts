@@ -77,15 +77,18 @@ import { verifyStore } from './verify/verify.js'
 /** The two ports of a store, and its options. */
 export type OpenStoreOptions = StoreOptions &
   Readonly<{
-    /** Where the records are. The store closes it. */
+    /** The key-value store, which has the records. The store closes it. */
     kv: KvStore
-    /** Where segments and files are. The store closes it. */
+    /** The object store, which has segments and files. The store closes it. */
     objects: ObjectStore
     /** Called once, after the store and both ports have closed. Default: none. */
     afterClose?: () => Promise<void>
   }>
 
-/** Estimated memory of the state of a team, in bytes. An evicted team is created again on its next use. */
+/**
+ * Estimated memory of the state of a team, in bytes. A team that was dropped from the cache is created again on its
+ * next use.
+ */
 const TEAM_BYTES = 4 * 1024
 
 /**
@@ -112,13 +115,13 @@ export async function openStore(request: OpenStoreOptions): Promise<Store> {
   return new OpenedStore(context, afterClose)
 }
 
-/** Compares the clock of this process with that of a database that it shares. */
+/** Compares the clock of this process with the clock of a shared database. */
 async function compareClock({ kv, options }: StoreContext): Promise<void> {
   const ask = kv.now?.bind(kv)
   if (ask !== undefined) await options.clock.compare(ask)
 }
 
-/** Maximum number of concurrent sorts: each holds at most about 64 MiB, and a view. One per team. */
+/** Maximum number of concurrent sorts: each sort holds up to about 64 MiB, and a view. A team has only one of them. */
 const SORTS_MAX = 2
 
 function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions): StoreContext {
@@ -223,7 +226,7 @@ function openBeside(
 type OpenTeam = Readonly<{ context: TeamContext; team: StoreTeam }>
 
 /**
- * Starts the background work of a store. Work that fails is repeated at its next turn.
+ * Starts the background work of a store. Work that fails is tried again when it is next due.
  * @returns a function that stops it.
  */
 function startBackground(
@@ -253,7 +256,7 @@ function startBackground(
     repeat(options.fileCollectionIntervalMs, collectFiles),
   ]
   if (options.jobIntervalMs > 0) lookForJobs()
-  // A process that lives less than an interval collects garbage at open.
+  // A process that lives for less than an interval would never collect garbage, so it does so when the store is opened.
   const collectIfDue = async (duty: CollectionDuty, intervalMs: number, work: () => void) => {
     if (intervalMs > 0 && (await isCollectionDue(context, duty, intervalMs))) work()
   }
@@ -361,8 +364,9 @@ class OpenedStore implements Store, LendsBuffers {
     this.#stopBackground()
     return lifecycle.close(async () => {
       try {
-        await dueTeams.write().catch(() => undefined) // The daily scan finds unnoted work.
-        await incarnation.end().catch(() => undefined) // Others notice when the lease expires.
+        await dueTeams.write().catch(() => undefined) // After a failure, the daily scan finds the work.
+        // After a failure, other processes notice the end when the lease expires.
+        await incarnation.end().catch(() => undefined)
         await kv.close()
       } finally {
         await objects.close().finally(() => this.#afterClose?.())

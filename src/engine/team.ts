@@ -67,7 +67,7 @@ export class StoreTeam implements Team {
   readonly #context: TeamContext
   readonly #jobs: TeamJobs
 
-  /** @param runner - Works on the jobs of the store. */
+  /** @param runner - The runner of the jobs of the store. */
   constructor(context: TeamContext, runner: JobRunner) {
     this.id = context.teamId
     this.#context = context
@@ -217,7 +217,7 @@ async function enterTeam({ kv }: StoreContext, teamId: string): Promise<void> {
   if (entry === null) await system.commit({ puts: [[key, EMPTY_RECORD]] })
 }
 
-/** Runs a step until it has succeeded once. Concurrent calls share it. */
+/** Runs a step until it has succeeded once. Concurrent calls share one run of the step. */
 function onceDone(step: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined
   return () => {

@@ -45,7 +45,10 @@ export function checkText(what: string, given: unknown): string {
   throw invalidArgument(`${what} must be a string, not ${typeName(given)}`)
 }
 
-/** One of several words; the first is the default. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+/**
+ * Checks that a value is one of several words. The first word is the default. @throws {StoreError}
+ * REQUEST_VALIDATION_ERROR
+ */
 export function checkChoice<Choice extends string>(
   name: string,
   given: unknown,
@@ -96,7 +99,7 @@ export function checkReserve(given: unknown): void {
 
 const PIECE_BYTES_MIN = 1_024
 
-/** A piece needs memory for its stored bytes, its rows and its JSON. */
+/** Number of copies of a piece in memory: its stored bytes, its rows and its JSON. */
 const PIECE_COPIES = 3
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
@@ -125,7 +128,7 @@ export const AUTHORED = ['author', 'note'] as const
 
 const AUTHORED_CHARS_MAX = { author: 256, note: 1_000 } as const
 
-/** @returns undefined: the call names neither. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+/** @returns undefined: the call names neither an author nor a note. @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkAuthored(given: Authored | undefined): Authored | undefined {
   const author = checkWords('author', given?.author)
   const note = checkWords('note', given?.note)
@@ -146,7 +149,10 @@ export function checkVersion(given: unknown, name = 'version'): void {
   throw invalidArgument(`${name} must be a positive integer, not ${shown(given)}`)
 }
 
-/** A version after which something begins; 0 is before the first. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+/**
+ * Checks a version after which a feed begins. 0 is before the first version. @throws {StoreError}
+ * REQUEST_VALIDATION_ERROR
+ */
 export function checkSince(given: unknown): void {
   if (given !== 0) checkVersion(given, 'since')
 }
@@ -157,7 +163,7 @@ export function checkSignal(given: unknown): AbortSignal | undefined {
   throw invalidArgument(`signal must be an AbortSignal, not ${shown(given)}`)
 }
 
-/** A table or row version: a non-negative integer, as a number or bigint. */
+/** Checks a table or row version: a non-negative integer, as a number or bigint. */
 export function checkIfMatchArgument(given: unknown): number | bigint | undefined {
   if (given === undefined) return undefined
   if (typeof given === 'bigint' && given >= 0n) return given
@@ -194,7 +200,7 @@ export function checkRequestDigest(given: unknown): Uint8Array | undefined {
   throw invalidArgument(`requestDigest must be a Uint8Array of ${DIGEST_BYTES} bytes`)
 }
 
-/** The problem of a table name; undefined: it is valid. */
+/** The problem of a table name; undefined: the name is valid. */
 export function tableNameProblem(name: unknown): string | undefined {
   const isName = typeof name === 'string' && name.length > 0 && name.length <= NAME_CHARS_MAX
   if (isName && isWellFormed(name)) return undefined
@@ -217,7 +223,7 @@ const STASH_NAME_RULE =
 
 type StashNameKind = 'Stash ID' | 'Serial'
 
-/** The problem of a stash ID or a serial, in terms of the HTTP contract; undefined: it is valid. */
+/** The problem of a stash ID or a serial, in terms of the HTTP contract; undefined: the name is valid. */
 export function stashNameProblem(kind: StashNameKind, name: unknown): string | undefined {
   if (typeof name === 'string' && STASH_NAME.test(name)) return undefined
   return `${kind} ${STASH_NAME_RULE}`
@@ -246,7 +252,7 @@ const TEAM_ID_CHARS_MAX = 128
 /** The rule that `isTeamId` checks, for messages. */
 export const TEAM_ID_RULE = `a string of 1 to ${TEAM_ID_CHARS_MAX} UTF-16 units of well-formed text`
 
-/** Whether a text is a team ID. It must be well-formed, because it becomes part of the keys in the database. */
+/** Whether a text is a team ID. The text must be well-formed, because it becomes part of the keys in the database. */
 export function isTeamId(teamId: unknown): teamId is string {
   const isId = typeof teamId === 'string' && teamId.length > 0 && teamId.length <= TEAM_ID_CHARS_MAX
   return isId && isWellFormed(teamId)

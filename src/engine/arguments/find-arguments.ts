@@ -1,4 +1,4 @@
-// Checks the arguments of calls that find rows. Conditions are checked against the schema, in engine/find.
+// Checks the arguments of calls that find rows. Conditions are not checked here but in engine/find, against the schema.
 import { isRecord, shown, typeName } from '../../base/options.js'
 import { invalidArgument } from '../../base/store-error.js'
 import type { NumberForm } from '../../schema/parse-rendered.js'
@@ -10,7 +10,7 @@ export const FIND_ARGUMENTS = Object.freeze(['where', 'search', 'columns', 'from
 /** Maximum number of UTF-16 units of a text that is searched for in all columns. */
 const SEARCH_CHARS_MAX = 256
 
-/** Whether a request is for some of the rows or cells. */
+/** Whether a request may ask for fewer than all rows or cells, or for an order. */
 export function isFind({ where, search, columns, from, orderBy }: FindBounds): boolean {
   return [where, search, columns, from, orderBy].some((bound) => bound !== undefined)
 }
@@ -54,7 +54,7 @@ const ORDER_COLUMNS_MAX = 8
 
 const ORDER_MEMBERS = ['column', 'descending', 'ignoreCase', 'locale']
 
-/** Does not check whether the table has the columns. */
+/** Checks an order, but not whether the table has the columns. */
 function checkOrderBy(given: unknown): void {
   if (!Array.isArray(given) || given.length < 1 || given.length > ORDER_COLUMNS_MAX) {
     throw invalidArgument(`orderBy must be an array of 1 to ${ORDER_COLUMNS_MAX} columns`)
@@ -78,7 +78,7 @@ function checkOrderBy(given: unknown): void {
   }
 }
 
-/** `scan` checks the values. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+/** Checks the names of the options. `scan` checks their values. @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkFindOptions(given: unknown): void {
   const options = ['search', 'columns', 'from', 'orderBy', 'limit', 'numbers', 'signal']
   checkArguments('find', given, options)

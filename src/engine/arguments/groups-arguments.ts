@@ -11,10 +11,10 @@ export const GROUPS_MAX = 10_000
 /** Maximum number of columns whose values make a group. */
 const BY_MAX = 4
 
-/** Maximum number of columns of sums, least and greatest values together. */
+/** Maximum number of aggregated columns: sums, least and greatest values together. */
 const AGGREGATES_MAX = 8
 
-/** A checked request, without its bounds of rows. */
+/** A checked request, without the bounds of the rows to group. */
 export type GroupsBounds = Readonly<
   Record<'by' | 'sum' | 'least' | 'greatest', readonly string[]> & { limit: number }
 >

@@ -11,10 +11,10 @@ const ARGUMENTS = ['teamId', 'label', 'scopes', 'tables', 'expiresAt']
 /** Maximum number of UTF-16 units of a label. */
 const LABEL_CHARS_MAX = 256
 
-/** Latest expiry: the last millisecond of the year 9999 UTC. */
+/** The latest time of expiry: the last millisecond of the year 9999 UTC. */
 const EXPIRES_AT_MAX = 253_402_300_799_999
 
-/** @param now - The key must expire later. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+/** @param now - The current time; the key must expire later. @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkKeyRequest(given: AddKeyRequest, now: number): AddKeyRequest {
   checkArguments('keys.add', given, ARGUMENTS)
   const { teamId, label, scopes, tables, expiresAt } = given
@@ -46,7 +46,7 @@ const SCOPES: ReadonlySet<unknown> = new Set(KEY_SCOPES)
 
 const isScope = (given: unknown): boolean => SCOPES.has(given)
 
-/** The problem of a key's scopes; undefined: they are valid, or not given. */
+/** The problem of a key's scopes; undefined: the scopes are valid, or not given. */
 export function scopesProblem(given: unknown): string | undefined {
   const rule = `must be a list of ${KEY_SCOPES.join(', ')}`
   if (given === undefined) return undefined
@@ -55,7 +55,7 @@ export function scopesProblem(given: unknown): string | undefined {
   return isGood ? undefined : rule
 }
 
-/** The problem of a key's tables; undefined: they are valid, or not given. */
+/** The problem of a key's tables; undefined: the tables are valid, or not given. */
 export function tablesProblem(given: unknown): string | undefined {
   const rule = `must be a list of at most ${KEY_TABLES_MAX} table IDs`
   if (given === undefined) return undefined

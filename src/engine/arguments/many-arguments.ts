@@ -6,7 +6,7 @@ import type { RowsToDelete, RowToDelete } from '../types/many-types.js'
 import { checkArguments, checkFlag, checkIfMatchArgument, checkText } from './arguments.js'
 import { checkWhere } from './find-arguments.js'
 
-/** Maximum number of rows of one call: they are found, and written, together. */
+/** Maximum number of rows of one call. The rows are found together, and written together. */
 export const ROWS_PER_CALL_MAX = 10_000
 
 /** A row to delete, whatever its version. */
@@ -53,10 +53,12 @@ export function checkRowList(
   }
 }
 
-/** The rows to delete: those that match. With `all`, these may be all rows. */
+/** The rows to delete: the rows that match `where`. With `all`, every row may match. */
 export type DeleteCondition = Readonly<{ where: Where; all: boolean }>
 
-/** The condition on rows; undefined: there is none. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+/**
+ * The condition on the rows to delete; undefined: there is no condition. @throws {StoreError} REQUEST_VALIDATION_ERROR
+ */
 export function conditionIn(which: RowsToDelete): DeleteCondition | undefined {
   if (Array.isArray(which) || !isRecord(which)) return undefined
   checkArguments('deleteRows', which, ['where', 'all'])

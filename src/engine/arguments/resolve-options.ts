@@ -89,7 +89,7 @@ export const MAINTENANCE_LIMITS = {
   jobIntervalMs: { default: 5 * SECOND_MS, min: 0, max: DAY_MS },
 } as const satisfies Record<MaintenanceOption, IntegerRange>
 
-/** No background work. `store.maintain()` works as usual. */
+/** The value of `maintenance` for no background work. `store.maintain()` works as usual. */
 export const NO_MAINTENANCE = Object.freeze({
   garbageCollectionIntervalMs: 0,
   fileCollectionIntervalMs: 0,
@@ -118,15 +118,18 @@ export type ResolvedOptions = Readonly<Record<NumberOption | MaintenanceOption, 
   Readonly<{
     /** The compression of new segments. */
     compression: CompressionByRows
-    /** The compression of segments of some age; `none`: they stay as they are. */
+    /** The compression of segments that have reached the age for it; `none`: the segments stay as they are. */
     recompression: Compression
-    /** For all columns, for none, or for the columns with these IDs. */
+    /** Whether value filters are written: for all columns, for none, or for the columns with these IDs. */
     valueFilters: boolean | readonly string[]
     formatChecks: boolean
     clock: StoreClock
     random: Random
     sources: UrlFetcher | undefined
-    /** Whether `historyRetentionMs` was not given: then the histories of other openings are left alone. */
+    /**
+     * Whether `historyRetentionMs` was not given. Then histories that other openings of the store keep are not
+     * shortened.
+     */
     leavesHistory: boolean
     quota: NonNullable<StoreOptions['quota']>
     onBackgroundFailure: NonNullable<StoreOptions['onBackgroundFailure']>
@@ -220,7 +223,7 @@ const TASK_TITLES: Readonly<Record<BackgroundTask, string>> = Object.freeze({
   lease: 'Renewing the lease of this process',
 })
 
-/** Warns of the first failure of each task. */
+/** Makes a function that warns of the first failure of each task. */
 function warnOnce(): ResolvedOptions['onBackgroundFailure'] {
   const warned = new Set<BackgroundTask>()
   return (failure, task) => {

@@ -1,10 +1,12 @@
-// The problems of rows in a call for many: all are collected before the call is refused.
+// The problems of the rows of a call that changes many rows. All problems are collected before the call is refused.
 import { isStoreError, StoreError, type StoreErrorCode } from '../../base/store-error.js'
 
 /** Maximum number of problems that a refusal lists. */
 export const PROBLEMS_NAMED_MAX = 100
 
-/** The ranks of problems. The lowest becomes the error of the call, as for a single row. */
+/**
+ * The ranks of problems. The problem with the lowest rank becomes the error of the call, as in a call for a single row.
+ */
 const RANK: Readonly<Partial<Record<StoreErrorCode, number>>> = {
   REQUEST_VALIDATION_ERROR: 0,
   ROW_NOT_FOUND: 1,
@@ -21,7 +23,7 @@ function rankOf({ code }: StoreError): number {
 /** What the call does to each row. */
 type RowChange = 'update' | 'deletion'
 
-/** The problems of the rows of one call: the first of each row. */
+/** Collects the problems of the rows of one call: the first problem of each row. */
 export class RowProblems {
   readonly #what: RowChange
   readonly #byRow = new Map<number, StoreError>()
@@ -40,7 +42,7 @@ export class RowProblems {
     if (!this.has(row)) this.#byRow.set(row, ofRow(failure, this.#what, row, rowId))
   }
 
-  /** @throws {StoreError} the first problem by rank, with all as `problems` */
+  /** @throws {StoreError} the problem with the lowest rank, with all problems as `problems` */
   check(): void {
     const inOrder = [...this.#byRow].sort(([one], [other]) => one - other)
     const problems = inOrder.map(([, problem]) => problem)
@@ -52,9 +54,9 @@ export class RowProblems {
 }
 
 /**
- * Refuses a call because of the problems of its rows, which are in order.
+ * Refuses a call because of the problems of its rows, which are given in the order of the rows.
  * @param count - The number of all problems; 0: the call is not refused.
- * @param leading - The problem that becomes the error. Default: the first.
+ * @param leading - The problem that becomes the error. Default: the first problem.
  */
 export function refuseRows(
   problems: readonly StoreError[],

@@ -3,9 +3,9 @@
 // Invariants:
 // - The records are read in one view of the whole store if the key-value store has such a view, otherwise in one view
 //   per team.
-// - Objects are held from before the view until the last one was read, so none is deleted meanwhile.
+// - Objects are held from before the view until the last object was read, so that no object is deleted meanwhile.
 // - Every object is checked as it is read. A backup that would be damaged ends with an error.
-// - Memory: one frame or one shared object, and the name of each object and of each segment in a shared one.
+// - Memory: one frame or one shared object, and the name of each object and of each segment in a shared object.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { type Emit, fromEmitter } from '../../base/from-emitter.js'
 import { checkOptionNames, checkSignalOption, choiceOption } from '../../base/options.js'
@@ -32,9 +32,12 @@ import { openSegment, type ReadObjects, readSegmentPieces } from '../segments/re
 import type { BackupOptions } from '../types/backup-types.js'
 import type { Problem } from '../types/verify-types.js'
 
-/** Bytes at which a frame of records ends. */
+/** Size at which a frame of records ends, in bytes. */
 const RECORDS_BYTES = 256 * 1024
-/** Key spaces of the processes that have the store open, which mean nothing in a restored store. */
+/**
+ * Key spaces that are not in a backup: those of the processes that have the store open mean nothing in a restored
+ * store.
+ */
 const NOT_KEPT: readonly number[] = [
   KEY_SPACE.incarnation,
   KEY_SPACE.writer,
@@ -91,14 +94,14 @@ export async function* backupStore(
 }
 
 /**
- * The failure of a backup whose hold others have ended; undefined: it still holds.
- * @param heldAs - The incarnation that took the hold.
+ * The failure of a backup whose hold other processes have ended; undefined: the hold continues.
+ * @param heldAs - The incarnation under which the hold began.
  */
 async function lostHold(
   { ids, incarnation }: StoreContext,
   heldAs: string | undefined,
 ): Promise<StoreError | undefined> {
-  await incarnation.publish().catch(() => undefined) // It shows whether the hold was lost.
+  await incarnation.publish().catch(() => undefined) // Publishing shows whether the hold was lost.
   if (heldAs === undefined || heldAs === ids.incarnation) return undefined
   const message = 'The backup paused for so long that objects it needs were deleted; start it again'
   return new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged' })
@@ -121,7 +124,7 @@ function checkBackupGoesOn({ lifecycle }: StoreContext, signal: AbortSignal | un
 
 type EmitFrame = Emit<BackupFrame>
 
-/** The segments of one object that records name, by their own IDs. */
+/** The segments in a shared object that records name, by the IDs of the segments. */
 type SharedObject = Readonly<{
   kind: 'shared'
   object: ObjectId
@@ -142,7 +145,7 @@ async function emitRecords({ kv }: StoreContext, emit: EmitFrame, names: Names):
     return
   }
   const teams = await kv.partition('').read(async (view) => {
-    // Teams are read later, and may then name codecs that this record lacks.
+    // The codecs record is read later: the teams, which are read after this, may name codecs that it lacks now.
     await emitPartition('', view, emit, [...NOT_KEPT, KEY_SPACE.codecs])
     return readTeams(view)
   })
@@ -197,7 +200,7 @@ async function emitPartition(
   if (records.length > 0) await emit({ kind: 'records', partition, records })
 }
 
-/** Ordered by ID, which is roughly the order in which they were put. */
+/** The objects ordered by ID, which is roughly the order in which they were put. */
 function* objectsInOrder(names: Names): Generator<NamedObject | SharedObject, void> {
   for (const object of [...names.keys()].sort()) {
     const named = names.get(object)
@@ -234,7 +237,7 @@ async function* segmentFrames({ objects }: StoreContext, ref: SegmentRef): Frame
   yield { kind: 'bytes', bytes: opened.bytes }
 }
 
-/** The whole object. Segments that nothing names any longer are not checked. */
+/** The frames of a whole shared object. Its segments that nothing names any longer are not checked. */
 async function* sharedFrames(
   { objects }: StoreContext,
   { object, segments }: SharedObject,
@@ -262,7 +265,7 @@ async function* forwardFrames({ objects }: StoreContext, ref: ForwardRef): Frame
   const { object, objectBytes } = ref
   const bytes = await objects.get(object)
   if (bytes === null || bytes.length !== objectBytes) throw notWhole(object)
-  new ForwardMap(object, bytes) // Checks it.
+  new ForwardMap(object, bytes) // The constructor checks the bytes.
   yield { kind: 'object', object, bytes: objectBytes }
   yield { kind: 'bytes', bytes }
 }

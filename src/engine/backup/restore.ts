@@ -1,10 +1,10 @@
 // Restores a backup into an empty store.
 //
 // Invariants:
-// - Every frame is checked against its checksum before it is used, and the whole against its digest at the end. If the
-//   restore fails, the caller discards what it wrote.
-// - No ETag, row ID or continuation token of the old store names other content in the new one: the new version base
-//   is far above the versions that the old store may have reached after the backup.
+// - Every frame is checked against its checksum before it is used, and the whole backup against its digest at the end.
+//   If the restore fails, the caller must discard the target.
+// - No ETag, row ID or continuation token of the old store names other content in the new one: the new version base is
+//   far above the versions that the old store may have reached after the backup.
 import { type Bytes, fromUtf8, sameBytes } from '../../base/bytes.js'
 import { invariant } from '../../base/invariant.js'
 import { checkOptions, hasMethods, optionError, typeName } from '../../base/options.js'
@@ -25,7 +25,7 @@ import { firstNumber, isWhole } from '../import/stash-records.js'
 import { isOwnStash } from '../limits/team-limits.js'
 import type { RestoreResult } from '../types/backup-types.js'
 
-/** The empty ports that a backup is restored into. */
+/** The empty ports into which a backup is restored. */
 export type RestorePorts = Readonly<{ kv: KvStore; objects: ObjectStore }>
 
 /** The target of a restore. */
@@ -33,14 +33,14 @@ export type RestoreTarget = Readonly<{
   /**
    * Opens the ports. Called once, after the header of the backup was checked. Both must be empty and not in use. The
    * caller closes them.
-   * @param versionBase - The key-value store must have at least this version base: the option `versionBaseMin` of
+   * @param versionBase - The minimum version base of the key-value store, for the option `versionBaseMin` of
    *   `openLevelKv`.
    */
   open(versionBase: number): Promise<RestorePorts>
-  /** The bytes of files, if the backup has them by reference. Default: the files are in the backup. */
+  /** Where the bytes of files are, if the backup only refers to them. Default: the files are in the backup. */
   files?: Pick<ObjectStore, 'stream'>
   /**
-   * Whether stashes stay usable, because the store has not changed since the backup: for a move. Default: false,
+   * Whether stashes stay usable. This is for a move, where the store has not changed since the backup. Default: false,
    * because chunks may have been put after the backup.
    */
   keepStashes?: boolean
@@ -144,7 +144,7 @@ async function restoreFrames(
 
 type Records = Extract<BackupFrame, { kind: 'records' }>
 
-/** The stashes of callers: kept usable, or listed. */
+/** The stashes of callers. They are either kept usable, or ended and listed. */
 class RestoredStashes {
   readonly unusable: RestoreResult['unusableStashes'][number][] = []
   readonly #baseBefore: number
@@ -178,7 +178,10 @@ class RestoredStashes {
   }
 }
 
-/** Checks the codecs first, so that a long restore does not end in a store that cannot be opened. */
+/**
+ * Checks that this runtime has the codecs of the backup. So a long restore does not end in a store that cannot be
+ * opened.
+ */
 function checkRecordCodecs({ partition, records }: Records): void {
   if (partition !== '') return
   for (const [key, record] of records) {
@@ -211,7 +214,7 @@ async function restoreObject(
   await objects.put(object, pieces())
 }
 
-/** Copies an object that is not in the backup from its own place. */
+/** Copies an object to which the backup only refers, from `files`. */
 async function fetchObject(
   { content }: Extract<BackupFrame, { kind: 'reference' }>,
   { objects, files }: Target,

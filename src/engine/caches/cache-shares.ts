@@ -8,11 +8,11 @@ const CACHE_PARTS = {
   segments: 16,
   /** Rows as JSON. */
   hotRows: 4,
-  /** Forward objects. One larger than half of this share is read on each lookup, so the share is large. */
+  /** Forward objects. An object larger than half of this share would be read on each lookup, so the share is large. */
   forwards: 16,
-  /** Parsed schemas: some 1,300 of 30 columns. */
+  /** Parsed schemas: about 1,300 schemas of 30 columns. */
   schemas: 16,
-  /** Aliases by team, and teams by alias: half each. */
+  /** Aliases by team, and teams by alias; each has half. */
   aliases: 8,
   /** Records of the key-value store. */
   records: 5,
@@ -22,9 +22,9 @@ const CACHE_PARTS = {
   heads: 2,
   /** Decoded extent entries. */
   extents: 2,
-  /** The state of teams: some 1,000. */
+  /** The state of teams: about 1,000 teams. */
   teams: 4,
-  /** Lists of sorted rows: two million rows together. */
+  /** Lists of sorted rows: two million rows in all lists together. */
   sorted: 16,
 } as const
 
@@ -32,7 +32,7 @@ const CACHE_PARTS = {
 const BUFFER_PARTS = {
   /** For building segments. */
   building: 16,
-  /** For bytes of segments that are copied out after the read. */
+  /** For reading segments whose bytes are copied afterwards. */
   reading: 4,
   /** Lent to the servers of the store, for request bodies. */
   lent: 8,

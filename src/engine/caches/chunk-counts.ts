@@ -4,7 +4,9 @@
 // It is not part of the cache memory: without it, each put would count all chunks of its stash.
 import { BoundedMap } from '../../base/bounded-map.js'
 
-/** Maximum number of stashes with a known count. The oldest count is dropped first, and made again when needed. */
+/**
+ * Maximum number of stashes with a known count. The oldest count is dropped first, and made again when it is needed.
+ */
 const STASHES_MAX = 4_096
 
 export class ChunkCounts {

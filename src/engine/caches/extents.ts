@@ -1,4 +1,4 @@
-// Extent entries of a generation: reads the pages that hold them, and plans the pages that a link writes.
+// Reads the extent entries of a generation from its extent pages, and plans the pages that a link of rows writes.
 
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import type { Bytes } from '../../base/bytes.js'
@@ -14,7 +14,7 @@ import { extentPageKey, PAGE_EXTENTS, type TableKey } from '../../format/keys.js
 import type { Generation, OpenExtent } from '../../format/records.js'
 import type { KvCheck, ReadRecord } from '../../kv/kv.js'
 
-/** Pages encoded in one turn of the event loop. */
+/** Number of pages that are encoded in one turn of the event loop. */
 const PAGES_AT_ONCE = 16
 
 type Put = readonly [key: Bytes, value: Bytes]
@@ -45,7 +45,7 @@ export class ExtentEntries {
     return this.#count * ENTRY_BYTES
   }
 
-  /** Lookups that found an entry, and those that found none. */
+  /** Number of lookups that found an entry. `misses` is the number of all other lookups. */
   get hits(): number {
     return this.#hits
   }
@@ -85,7 +85,7 @@ export class ExtentEntries {
   }
 }
 
-/** Estimated memory of a decoded entry. */
+/** Estimated memory of a decoded entry, in bytes. */
 const ENTRY_BYTES = 450
 
 /** An extent of a generation for a reader: sealed with its entry, or open. */
@@ -109,7 +109,7 @@ export class ExtentWalk {
     this.#generation = generation
   }
 
-  /** null: the generation ends before this extent. */
+  /** The extent with a number; null: the generation ends before it. */
   async at(extent: number): Promise<Extent | null> {
     const { nextExtent, open } = this.#generation
     if (extent >= nextExtent) return null
@@ -160,11 +160,11 @@ export async function appendEntries(
   return { puts, checks: before.checks }
 }
 
-/** The entry of a closed extent whose rows stay row records. */
+/** The entry of an extent that is closed while its rows stay row records. */
 export function closedEntry(open: OpenExtent, version: number): ExtentEntry {
   const { nonce, nextSlot: rowCount } = open
   const form = { convert: false, compacted: false, recompressed: false }
-  const namesFiles = false // Its records themselves name files.
+  const namesFiles = false // The row records of the extent name files themselves.
   return { nonce, segment: null, rowCount, version, ...form, namesFiles }
 }
 

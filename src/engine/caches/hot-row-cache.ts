@@ -1,8 +1,8 @@
 // Caches frequently read rows, as the JSON of the response (PERFORMANCE.md, P23).
 //
 // Invariant: a row is cached with the head under which it was found, and returned under that head only. Every change of
-// a table writes another head, and table-heads decodes equal bytes to one object, so rows from before a change are
-// never returned. A compaction moves a row but does not change it.
+// a table writes another head, and table-heads decodes equal bytes to one object. So after a change, rows from before
+// it are never returned. A compaction moves a row but does not change it.
 import { ByteCache } from '../../base/byte-cache.js'
 import type { TableHead } from '../../format/records.js'
 import { HEAD_BYTES } from '../commit/table-heads.js'
@@ -14,7 +14,10 @@ type KeptRow = RowJson & Readonly<{ head: TableHead; bytes: number }>
 /** Estimated memory of a row and its ID without the row's text, in bytes. */
 const ROW_BYTES = 250
 
-/** The share of the cache for requested row IDs, its maximum in bytes, and the estimated bytes of an ID. */
+/**
+ * The share of the cache for requested row IDs, the maximum size of this share, and the estimated size of an ID, in
+ * bytes.
+ */
 const ASKED_SHARE = 1 / 8
 const ASKED_BYTES_MAX = 256 * 1024
 const ASKED_ID_BYTES = 64
@@ -23,7 +26,10 @@ export class HotRowCache {
   readonly #rows: ByteCache<KeptRow>
   /** Row IDs that were requested recently. */
   readonly #asked: ByteCache<true>
-  /** The head of the row that was cached last. Its memory is counted once, because most rows share a few heads. */
+  /**
+   * The head of the row that was cached last. The memory of a head is counted only when it changes, because most rows
+   * share a few heads.
+   */
   #lastHead: TableHead | undefined
 
   /** @param bytesMax - Maximum size of the cache, in bytes; 0 caches nothing. */
@@ -38,7 +44,7 @@ export class HotRowCache {
     return this.#asked.bytes + this.#rows.bytes
   }
 
-  /** Lookups that found an entry, and those that found none. */
+  /** Number of lookups that found an entry. `misses` is the number of all other lookups. */
   get hits(): number {
     return this.#rows.hits
   }
@@ -47,13 +53,13 @@ export class HotRowCache {
     return this.#rows.misses
   }
 
-  /** The row with an ID, or with a name made of its key, under this head; undefined if it is not cached. */
+  /** The row with an ID, or with a name made of its key, under this head; undefined: it is not cached. */
   get(head: TableHead, rowId: string): RowJson | undefined {
     const kept = this.#rows.get(rowId)
     return kept?.head === head ? kept : undefined
   }
 
-  /** Notes a read of a row under this head. The second read within a short time caches the row. */
+  /** Notes a read of a row under this head. A row is cached at the second read within a short time. */
   note(head: TableHead, rowId: string, { json, version }: RowJson): void {
     if (this.#asked.get(rowId) === undefined) {
       this.#asked.set(rowId, true)

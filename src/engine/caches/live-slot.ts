@@ -10,16 +10,16 @@
 import { StoreError } from '../../base/store-error.js'
 import type { ExtentEntry, SegmentRef } from '../../format/extent-page.js'
 
-/** The part of a row record that decides its slot. */
+/** The state of the row record over a slot, which decides whether the slot is live. */
 export const LAID = Object.freeze({ none: 0, row: 1, tombstone: 2 })
 
-/** The slots that a compaction marked as deleted; null: none. */
+/** Tells the slots that a compaction marked as deleted; null: it marked no slots. */
 export type DeletedSlots = ((slot: number) => boolean) | null
 
 /** The fields of an extent entry that the rule needs. */
 type Below = Pick<ExtentEntry, 'segment' | 'compacted'>
 
-/** @param record - undefined: the slot has none. */
+/** @param record - The row record of a slot; undefined: the slot has none. */
 export function laidBy(record: Readonly<{ text: string | null }> | undefined): number {
   if (record === undefined) return LAID.none
   return record.text === null ? LAID.tombstone : LAID.row
@@ -28,7 +28,7 @@ export function laidBy(record: Readonly<{ text: string | null }> | undefined): n
 /**
  * @param laid - One of `LAID`.
  * @param below - The entry of the extent; null: the extent is open.
- * @throws {StoreError} DATA_CORRUPT: the slot must have a row record and has none.
+ * @throws {StoreError} DATA_CORRUPT: if the slot must have a row record and has none.
  */
 export function isLiveSlot(
   laid: number,
@@ -41,14 +41,14 @@ export function isLiveSlot(
   return below?.segment != null && showsSegment(false, deleted, slot)
 }
 
-/** The rule for a slot with a segment below it: whether the segment's row shows. Pages call it for each row. */
+/** Whether the row of a segment shows in its slot. Pages call this for each row. */
 export function showsSegment(hasRecord: boolean, deleted: DeletedSlots, slot: number): boolean {
   return !hasRecord && (deleted === null || !deleted(slot))
 }
 
 /**
  * The segment whose row shows in a slot without a row record; null: the row is deleted.
- * @throws {StoreError} DATA_CORRUPT: the slot must have a row record.
+ * @throws {StoreError} DATA_CORRUPT: if the slot must have a row record.
  */
 export function shownSegment(
   below: Below | null,
@@ -63,7 +63,10 @@ export function needsRecords(below: Below | null): boolean {
   return below === null || (below.segment === null && !below.compacted)
 }
 
-/** The segment whose footer lists the slots that were deleted when it was compacted; null: there is none. */
+/**
+ * The segment of a compacted extent, whose footer lists the slots that were deleted at the compaction; null: there is
+ * none.
+ */
 export function compactedSegment(below: Below | null): SegmentRef | null {
   return below?.compacted ? below.segment : null
 }

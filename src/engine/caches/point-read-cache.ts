@@ -12,7 +12,10 @@ import type { KvPartition } from '../../kv/kv.js'
 import { readAwaitable } from '../../kv/read-awaitable.js'
 import { HEAD_BYTES } from '../commit/table-heads.js'
 
-/** Shares of the cache for tables without their pages, and for generations that were scanned. Pages have the rest. */
+/**
+ * Shares of the cache for tables without their pages, and for generations that were scanned. Pages have the other
+ * share.
+ */
 const TABLES_SHARE = 1 / 8
 const LOOKED_FOR_SHARE = 1 / 16
 
@@ -29,7 +32,10 @@ export class PointReadCache {
   readonly #lookedFor: ByteCache<true>
   readonly #pageBytesMax: number
   #pageBytes = 0
-  /** Reads of a row that found the head of their table, and those that did not. The entries count them. */
+  /**
+   * Number of reads of a row that found the head of the table here. `misses` is the number of the others. Entries count
+   * both.
+   */
   hits = 0
   misses = 0
 
@@ -45,7 +51,7 @@ export class PointReadCache {
     return this.#tables.size * TABLE_BYTES + this.#lookedFor.bytes + this.#pageBytes
   }
 
-  /** The entry of a table. Callers may keep it until it is dropped. */
+  /** The entry of a table. Callers may use the entry until it is dropped. */
   of(teamId: string, tableId: string): PointReadEntry {
     const name = `${tableId} ${teamId}`
     const known = this.#tables.get(name)
@@ -65,7 +71,7 @@ export class PointReadCache {
     this.#tables.set(name, entry)
   }
 
-  /** True on the first call for a generation, false afterwards. */
+  /** Whether a generation is new: true on the first call for it, false on later calls. */
   isNew({ nonce }: Generation): boolean {
     const name = toHex(nonce)
     if (this.#lookedFor.get(name) === true) return false
@@ -104,7 +110,7 @@ export class PointReadEntry {
     this.#cache = cache
   }
 
-  /** Whether the entry was dropped. A dropped entry caches nothing; the table may have a new one. */
+  /** Whether the entry was dropped. A dropped entry caches nothing; the table may have a new entry. */
   get isDropped(): boolean {
     return this.#isDropped
   }
@@ -128,7 +134,7 @@ export class PointReadEntry {
     this.#isPlain = isPlain
   }
 
-  /** Whether to scan for row records: once per generation, because the scan may read all of it. */
+  /** Whether to scan for row records: once per generation, because the scan may read the whole generation. */
   shouldLook(generation: Generation): boolean {
     return !this.#isDropped && this.#cache.isNew(generation)
   }
@@ -143,7 +149,7 @@ export class PointReadEntry {
     const known = this.#pages.get(number)
     if (known !== undefined) return known
     const page = readAwaitable(partition, (view) => view.get(extentPageKey(table, number)))
-    // A synchronous value belongs to the latest commit. The reader of the row meets any failure itself.
+    // A synchronous value belongs to the latest commit. The reader of the row gets any failure itself.
     if (!isSync(page)) page.catch(() => undefined)
     if (!isSync(page) || page === null) return undefined
     if (!this.#isDropped && this.#cache.reserve(page)) this.#pages.set(number, page)

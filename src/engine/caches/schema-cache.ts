@@ -1,4 +1,4 @@
-// Caches parsed schemas. Reading the record is fast; parsing and indexing it is not.
+// Caches parsed schemas. To read the record is fast; to parse and index it is slow.
 
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import { ByteCache } from '../../base/byte-cache.js'
@@ -16,11 +16,11 @@ import { columnIndex } from '../../schema/table-schema.js'
 export type IndexedSchema = Readonly<{
   schema: TableSchema
   columns: ReadonlyMap<string, Column>
-  /** null: no column was dropped. */
+  /** The dropped columns; null: no column was dropped. */
   past: ColumnPast | null
 }>
 
-/** Estimated memory of a column without its names, and of a byte of the record in a cache key. */
+/** Estimated memory of a column without its names, and of a byte of the record in a cache key, in bytes. */
 const COLUMN_BYTES = 400
 const NAME_BYTES = 2
 
@@ -46,7 +46,7 @@ export class SchemaCache {
     return this.#schemas.bytes + this.#names.bytes
   }
 
-  /** Lookups that found an entry, and those that found none. */
+  /** Number of lookups that found an entry. `misses` is the number of all other lookups. */
   get hits(): number {
     return this.#schemas.hits
   }
@@ -72,7 +72,7 @@ export class SchemaCache {
     })
   }
 
-  /** A key made of the content, because a plan may see the schema of a commit that fails later. */
+  /** The cache key, which contains the content: a plan may see the schema of a commit that fails later. */
   #nameOf(table: TableKey, number: number, record: Bytes): string {
     const known = this.#names.get(record)
     if (known !== undefined) return known

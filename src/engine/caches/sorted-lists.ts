@@ -1,18 +1,18 @@
-// Caches sorted lists of rows of table versions: the positions of the first rows in an order, and how many rows
-// match.
+// Caches sorted lists of rows of table versions: a list has the positions of the first rows in an order, and the number
+// of matching rows.
 
 /** The rows of one version of a table in an order. */
 export type SortedList = Readonly<{
-  /** The positions of the first rows in the order, or of all, each as one number. */
+  /** The positions of the first rows in the order, or of all rows, each as one number. */
   places: Float64Array
-  /** How many rows match. */
+  /** The number of matching rows. */
   total: number
 }>
 
-/** Rows that are sorted for a page, however small the cache is. */
+/** Minimum number of rows that are sorted for a page, however small the cache is. */
 const ROWS_MIN = 1_048_576
 
-/** Maximum number of rows sorted. */
+/** Maximum number of rows that are sorted. */
 export const SORTED_ROWS_MAX = 16_777_216
 
 const PLACE_BYTES = 8
@@ -37,7 +37,10 @@ export class SortedLists {
     return this.#bytes
   }
 
-  /** Rows of a list made for one page. A list too large to keep is made again for each page. */
+  /**
+   * Maximum number of rows of a list that is made for a page. A list too large for the cache is made again for each
+   * page.
+   */
   get rowsMax(): number {
     const fitting = Math.floor((this.#bytesMax - ENTRY_BYTES) / PLACE_BYTES)
     return Math.min(SORTED_ROWS_MAX, Math.max(ROWS_MIN, fitting))

@@ -1,11 +1,12 @@
 // Checks how many tables a team has, and how long their names are. The team's record has the number of tables ever
-// made, so nothing is counted while this number is below the limit. Beyond the limit, deleted tables make room: then
-// the catalog is counted, and the result is remembered. This result is never too small, because only creates add
-// tables, and the record counts creates.
+// created, so nothing is counted while this number is below the limit. From the limit on, the catalog is counted,
+// because deleted tables make room, and the result is remembered. This result is never too small, because only creates
+// add tables, and the record counts creates.
 //
-// A name no longer than a table's share is always accepted and not counted. So all names of a team have about twice
-// the limit at most: short ones up to the limit, longer ones up to it again. The remembered bytes of names may be too
-// large, because tables were deleted since; they are counted again before a name is refused.
+// A name that is not longer than a table's share is always accepted and not counted. So the maximum size of all names
+// of a team is about twice the limit: short names take up to the limit, and so do longer names. The remembered bytes of
+// names may be too large, because tables may have been deleted since the count. So names are counted again before a
+// name is refused.
 import { BoundedMap } from '../../base/bounded-map.js'
 import { utf8 } from '../../base/bytes.js'
 import { CATALOG_RANGE } from '../../format/keys.js'
@@ -19,7 +20,7 @@ const TEAMS_MAX = 1_000
 
 export class TableCounts {
   readonly #tablesMax: number
-  /** The number of a team's tables at the time when it had made `made` tables in all. */
+  /** The number of a team's tables at the time when it had created `made` tables in all. */
   readonly #known = new BoundedMap<string, Readonly<{ made: number; tables: number }>>(TEAMS_MAX)
   readonly #nameBytesMax: number
   readonly #shareBytes: number
@@ -35,7 +36,7 @@ export class TableCounts {
     this.#shareBytes = Math.floor(tableNamesBytesMax / Math.max(1, tablesMax))
   }
 
-  /** @param made - Tables that the team has made, including deleted ones. */
+  /** @param made - The number of tables that the team has created, including deleted ones. */
   async isFull(teamId: string, view: KvView, made: number): Promise<boolean> {
     if (made < this.#tablesMax) return false
     const known = this.#known.get(teamId)

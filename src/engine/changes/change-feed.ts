@@ -28,11 +28,11 @@ import { comparePositions, endOf } from './generation-end.js'
 import { checkKept, findKeptGeneration, hasNone, missingChange } from './past-generation.js'
 import { TableAtVersion } from './past-table.js'
 
-/** Maximum number of changes that one query reads, and of bytes. A larger change is read by itself. */
+/** Maximum number of changes that one query reads, and of their bytes. A larger change is read by itself. */
 const CHANGES_COUNT = 100
 const CHANGES_BYTES = 4 * 1024 * 1024
 
-/** The changes after a version, up to the last. */
+/** The changes after a version, up to the last change. */
 export async function* readChangesSince(
   place: () => TablePlace,
   request: ChangesRequest,
@@ -54,7 +54,8 @@ export async function* watchChanges(
   const { team } = place() // Throws if the ID of the table is invalid.
   const checked = checkSignal(signal)
   checkNotAborted('reading of changes', checked)
-  if (team.history === undefined) throw hasNone(team) // Otherwise it would fail at the first change.
+  // Without this check, the feed would fail only at the first change.
+  if (team.history === undefined) throw hasNone(team)
   yield* followChanges(place, { since, signal: checked, follows: true }, FEED)
 }
 
@@ -69,7 +70,7 @@ async function checkFeedStart(
   if (start < head.version) await checkKept(team, view, table, head, start)
 }
 
-/** The next changes after a version; empty: there are none yet. */
+/** The next changes after a version; empty: there are no changes yet. */
 async function readChanges(
   place: () => TablePlace,
   since: number,
@@ -93,7 +94,7 @@ async function readChanges(
       const next = version === head.version ? head.generation : records[index + 1]?.record.before
       const after = next ?? (await generationBefore(view, table, version + 1))
       const now = await findKeptGeneration(view, table, head, after)
-      if (now === null) break // Its rows are gone: a look that begins with this change throws.
+      if (now === null) break // The rows of the change are gone: the next look, which begins with this change, throws.
       const entry = log[index] ?? null
       const made = { version, record, after, now, entry: entry && decodeLogEntry(entry) }
       found.push({ version, item: await resolveTableChange(place, view, made) })
@@ -113,13 +114,13 @@ async function generationBefore(
   return decodeChange(entry[1]).before
 }
 
-/** A change, with the generation that it made, and the current state of this generation. */
+/** A change, with the generation after it, and the current state of this generation. */
 type Made = Readonly<{
   version: number
   record: ChangeRecord
   after: Generation
   now: Generation
-  /** null: there is none, or an earlier version of this package made the change. */
+  /** The entry of the log; null: there is none, or an earlier version of this package made the change. */
   entry: LogEntry | null
 }>
 
@@ -153,7 +154,7 @@ async function resolveTableChange(
   }
 }
 
-/** The positions from the end of the earlier rows to the end of the generation. */
+/** The runs of positions that a change adds: from the end of the earlier rows to the end of the generation. */
 async function addedRuns(
   lookup: RowIdLookup,
   start: Position,
@@ -168,7 +169,7 @@ async function addedRuns(
   return runs
 }
 
-/** Runs without the positions of others. The others are in order and lie within the runs. */
+/** The runs without the positions of `others`, which are in order and lie within the runs. */
 function without(runs: readonly SlotRun[], others: readonly SlotRun[]): readonly SlotRun[] {
   const left: SlotRun[] = []
   let next = 0
@@ -201,7 +202,7 @@ async function* readChangedRows(
   if (added.length > 0) yield* past.from(start, options)
 }
 
-/** The IDs of rows by their positions, in one generation. */
+/** Finds the IDs of rows by their positions, in one generation. */
 class RowIdLookup {
   readonly #place: TablePlace
   readonly #view: KvView
@@ -233,7 +234,7 @@ class RowIdLookup {
     return ids
   }
 
-  /** IDs of rows that may have preserved the IDs of an earlier generation. */
+  /** The IDs of a run of rows, some of which may have preserved the IDs of an earlier generation. */
   *#kept(forward: ForwardMap, nonce: Bytes, run: SlotRun): Generator<RowIdRun, void> {
     const { firstExtent } = this.#now
     let last: { nonce: Bytes; extent: number; firstSlot: number; count: number } | undefined

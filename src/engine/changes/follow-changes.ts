@@ -1,4 +1,4 @@
-// The loop of all feeds of a table: reads what follows a version, then waits for more.
+// The loop that all feeds of a table share: it reads the items after a version, then waits for more.
 import { checkNotAborted } from '../../base/signals.js'
 import type { TableHead } from '../../format/records.js'
 import type { KvView } from '../../kv/kv.js'
@@ -7,15 +7,15 @@ import type { TablePlace } from '../context/store-context.js'
 import { readHead } from '../read/generations.js'
 import { checkNotLater, recordVersion } from './past-generation.js'
 
-/** The request for a feed. @param since - A public version; undefined: the current one. */
+/** The request for a feed. `since`: a public version; undefined: the current version. */
 export type Wanted = Readonly<{
   since: number | undefined
   signal: AbortSignal | undefined
-  /** Whether the feed waits for more at the end. */
+  /** Whether the feed waits for more items at the end. */
   follows: boolean
 }>
 
-/** @param version - The version in the records. */
+/** @param version - A version of the records. */
 export type Found<T> = Readonly<{ version: number; item: T }>
 
 /** The kind of a feed. */
@@ -23,7 +23,7 @@ export type FeedOf<T> = Readonly<{
   name: string
   /** Checks that the feed can begin after a version of the records. @throws {StoreError} HISTORY_GONE */
   start: (place: TablePlace, view: KvView, head: TableHead, start: number) => Promise<void>
-  /** The next items after a version of the records; empty: there are none yet. */
+  /** The next items after a version of the records; empty: there are no items yet. */
   read: (place: () => TablePlace, since: number) => Promise<readonly Found<T>[]>
 }>
 
@@ -40,7 +40,7 @@ export async function* followChanges<T>(
     let last = await run(() => resolveFeedStart(place(), since, start))
     for (;;) {
       checkNotAborted('reading of changes', signal)
-      const turn = watch?.turn() // Before the look, so that no change is missed.
+      const turn = watch?.turn() // The turn is taken before the look, so that no change is missed.
       const look = () => run(() => read(place, last))
       const found = await (turn === undefined ? look() : shareLook(turn, `${name} ${last}`, look))
       for (const { version, item } of found) {
@@ -69,7 +69,7 @@ function shareLook<R>({ looks }: Turn, name: string, look: () => Promise<R>): Pr
   return made
 }
 
-/** The version of the records that a feed begins after. */
+/** The version of the records after which a feed begins. */
 async function resolveFeedStart(
   place: TablePlace,
   since: number | undefined,
@@ -82,7 +82,7 @@ async function resolveFeedStart(
   })
 }
 
-/** The head of a table, and the version of the records that a feed begins after. @throws {StoreError} HISTORY_GONE */
+/** The head of a table, and the version of the records after which a feed begins. @throws {StoreError} HISTORY_GONE */
 export async function readFeedStart(
   { team, table, tableId }: TablePlace,
   view: KvView,

@@ -6,7 +6,7 @@ export function comparePositions(left: Position, right: Position): number {
   return left.extent - right.extent || left.slot - right.slot
 }
 
-/** The position after the last row of a generation. Rows from there on belong to later versions. */
+/** The position after the last row of a generation. Rows from this position on belong to later versions. */
 export function endOf({ open, nextExtent }: Generation): Position {
   return open === null
     ? { extent: nextExtent, slot: 0 }

@@ -1,4 +1,5 @@
-// The log of a table as a feed: one entry per commit, whatever its size, even without a history.
+// The log of a table as a feed: one entry per commit, whatever the size of the commit, even if the store keeps no
+// history.
 import { shown } from '../../base/options.js'
 import { invalidArgument, StoreError } from '../../base/store-error.js'
 import type { TableKey } from '../../format/keys.js'
@@ -50,7 +51,7 @@ export async function* watchLog(
 
 const LOG = {
   name: 'log',
-  start: async () => undefined, // The first look checks it.
+  start: async () => undefined, // The first look checks the start.
   read: (place: () => TablePlace, since: number): Promise<Entries> => {
     const { team, table, tableId } = place()
     return team.partition.read(async (view) => {
@@ -60,7 +61,7 @@ const LOG = {
   },
 }
 
-/** @param since - A version of the records. @throws {StoreError} HISTORY_GONE: the next entry was deleted */
+/** @param since - A version of the records. @throws {StoreError} HISTORY_GONE: if the next entry was deleted */
 async function entriesAfter(
   team: TeamContext,
   view: KvView,

@@ -17,12 +17,12 @@ import { readHead, readRetirements } from '../read/generations.js'
 import { endOf } from './generation-end.js'
 import { type PastScope, PastView } from './past-view.js'
 
-/** A table at a version: its generation, and the records of its rows. */
+/** A table at a version: its generation, and a view of the records at this version. */
 export type Past = Readonly<{ generation: Generation; version: number; view: KvView }>
 
 /**
- * The version of the records for a public version.
- * @throws {StoreError} HISTORY_GONE: it predates a restore or a possible loss of commits
+ * Converts a public version to the version of the records.
+ * @throws {StoreError} HISTORY_GONE: if the version predates a restore or a possible loss of commits
  */
 export function recordVersion(team: TeamContext, version: number): number {
   const own = version - versionBase(team)
@@ -59,7 +59,7 @@ export async function findPast(
   return { generation, version, view: new PastView(view, scope) }
 }
 
-/** How many rows of an extent were added after a position in it. */
+/** The number of rows of an extent that were added after a position in it. */
 async function addedTo(
   { extents }: TeamContext,
   view: KvView,
@@ -70,7 +70,7 @@ async function addedTo(
   return rowCount - end.slot
 }
 
-/** The current record of a generation: the table's own, or a retired one. null: it was deleted. */
+/** The current record of a generation: in the table's head, or in a retirement. null: the generation was deleted. */
 export async function findKeptGeneration(
   view: KvView,
   table: TableKey,
@@ -91,7 +91,7 @@ export function checkNotLater(team: TeamContext, head: TableHead, version: numbe
   throw new StoreError('REQUEST_VALIDATION_ERROR', message)
 }
 
-/** Checks that all changes after a version are kept. @throws {StoreError} HISTORY_GONE */
+/** Checks that no change after a version was deleted. @throws {StoreError} HISTORY_GONE */
 export async function checkKept(
   team: TeamContext,
   view: KvView,

@@ -1,4 +1,5 @@
-// A table at a version. Its pages and point reads are those of the table, on the records of that version.
+// A table at an earlier version. Its pages and point reads work as those of the table do, but on the records of that
+// version.
 import { sameBytes } from '../../base/bytes.js'
 import { type DisposableIterator, disposable } from '../../base/disposable.js'
 import { checkNotAborted } from '../../base/signals.js'
@@ -36,7 +37,7 @@ import type { Page, PageRequest, ReadOptions, ReadResult, RowWithId } from '../t
 import type { ReadJsonResult } from '../types/store-types.js'
 import { findPast, type Past, recordVersion } from './past-generation.js'
 
-/** Rows that a scan reads together. */
+/** Number of rows that a scan reads together. */
 const SCAN_ROWS = 1_000
 
 export class TableAtVersion implements PastTable {

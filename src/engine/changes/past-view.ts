@@ -1,6 +1,6 @@
-// A view of the records of a table at an earlier version. Rows changed since have their earlier form, and rows added
-// since count as deleted. All other records are those of the underlying view, because what they say of the earlier
-// rows does not change.
+// A view of the records of a table at an earlier version. Rows that were changed after that version have their earlier
+// form, and rows that were added after it count as deleted. All other records are those of the underlying view, because
+// what they say of the earlier rows does not change.
 
 import type { Awaitable } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
@@ -14,17 +14,17 @@ import type { KvScan, KvView } from '../../kv/kv.js'
 import { positionAfter } from '../read/record-scan.js'
 import { comparePositions } from './generation-end.js'
 
-/** Maximum number of records of one query for earlier forms of rows, and of bytes. */
+/** Maximum number of records that one query for earlier forms of rows reads, and of their bytes. */
 const BEFORE_COUNT = 500
 const BEFORE_BYTES = 1024 * 1024
 
-/** The part of a table that is seen. */
+/** The part of a table that the view shows. */
 export type PastScope = Readonly<{
   table: TableKey
   version: number
   /** The position after the last row at that version. */
   end: Position
-  /** Rows of the extent of `end` that were added since, if it has been closed. */
+  /** Number of rows of the extent of `end` that were added after the version, if this extent has been closed. */
   hiddenRows: number
 }>
 
@@ -94,7 +94,7 @@ export class PastView implements KvView {
   }
 
   async *#now(scan: KvScan): AsyncGenerator<readonly [Position, Bytes], void> {
-    const { bytesMax: _, ...whole } = scan // It can end a scan early, like the end of the range.
+    const { bytesMax: _, ...whole } = scan // With `bytesMax`, a scan that ends early looks as if the range had ended.
     let { start } = scan
     for (;;) {
       const entries = await this.#view.scan({ ...whole, start })
@@ -131,12 +131,12 @@ export class PastView implements KvView {
   }
 }
 
-/** The record of a row that was added since. */
+/** The record of a row that was added after the version: it counts as deleted. */
 const ADDED_SINCE: Bytes = encodeRowRecord({ version: 0, schemaNumber: 0, text: null })
 
 type Rows = AsyncGenerator<readonly [Position, Bytes], void>
 
-/** The rows of both in order. Of a row in both, that of `over`. */
+/** The rows of `under` and `over` in order. If both have a row, the one of `over` is yielded. */
 async function* merged(under: Rows, over: Rows): Rows {
   let [low, high] = [await under.next(), await over.next()]
   for (;;) {

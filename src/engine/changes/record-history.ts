@@ -1,7 +1,7 @@
 // What a commit adds to the history of its table: the positions that it changes, and the earlier forms of the rows.
 //
-// Invariant: it is derived from the commit: the records put over rows, and the generations before and after. The
-// operation reports nothing, so it can forget no row.
+// Invariant: the history is derived from the commit: from the records put over rows, and from the generations before
+// and after. Operations do not report the rows that they change. So no operation can forget to report a row.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import {
   changeKey,
@@ -31,7 +31,7 @@ import { comparePositions, endOf } from './generation-end.js'
 
 type Put = readonly [key: Bytes, value: Bytes]
 
-/** Maximum number of rows of rewritten extents that one change keeps in the history: they are in its commit. */
+/** Maximum number of rows of rewritten extents that one change adds to the history. Their records are in its commit. */
 const REWRITTEN_ROWS_MAX = 20_000
 
 /** The part of a change that determines its history. */
@@ -39,7 +39,7 @@ type PutChange = Pick<Change, 'next' | 'puts'>
 
 type HistoryContext = RowSources & Readonly<{ options: Pick<ResolvedOptions, 'clock'> }>
 
-/** The records of a change's history. @param before - The head that the change was planned on. */
+/** The records of a change's history. @param before - The head on which the change was planned */
 export async function planHistory(
   context: HistoryContext,
   table: TableKey,
@@ -54,7 +54,7 @@ export async function planHistory(
   const end = endOf(generation)
   const changed: Position[] = []
   const removed: Position[] = []
-  const neverSeen: Position[] = [] // Added and removed by this commit.
+  const neverSeen: Position[] = [] // Positions that this commit both adds and removes.
   const puts: Put[] = []
   for (const [key, value] of change.puts) {
     if (key[0] !== KEY_SPACE.row || !sameBytes(tableOfKey(key), table)) continue
@@ -109,7 +109,8 @@ type ChangedRows = Readonly<{ changed: Position[]; removed: Position[] }>
 
 /**
  * The rows of extents that a change rewrites, as a merge does. Their segments tell which rows it changed.
- * @returns null: there are too many. Then the change has no record, and the history begins anew with it.
+ * @returns null: there are too many such rows. Then the change has no record, and the history begins anew with this
+ *   change.
  */
 async function rowsOfRewritten(
   context: HistoryContext,
@@ -142,14 +143,14 @@ async function rowsOfRewritten(
 type Rewritten = Readonly<{ extent: number; before: ExtentEntry; after: ExtentEntry }>
 
 /**
- * Whether an extent stays. If an extent of row records loses all rows, it has no segment before or after, but is
- * compacted.
+ * Whether an extent keeps its segment. An extent of row records that loses all rows has no segment before or after, but
+ * then it is compacted.
  */
 function isSameExtent(before: ExtentEntry, after: ExtentEntry): boolean {
   return before.segment?.object === after.segment?.object && before.compacted === after.compacted
 }
 
-/** The extents that get another segment by a change, or lose all their rows. */
+/** The extents that a change gives another segment, or removes all rows from. */
 async function rewrittenExtents(
   table: TableKey,
   { firstExtent, open, nextExtent, nonce }: Generation,

@@ -20,7 +20,7 @@ type LogContext = Readonly<{
   options: Pick<ResolvedOptions, 'clock' | 'historyRetentionMs'>
 }>
 
-/** @param before - The head that the change was planned on; null: it creates the table. */
+/** @param before - The head that the change was planned on; null: the change creates the table. */
 export function loggedChange(
   { kv, options }: LogContext,
   { table, by }: Pick<WriterPlace, 'table' | 'by'>,
@@ -41,7 +41,7 @@ export function loggedChange(
   })
   const over = version - LOG_ENTRIES_MAX
   const isFull = over > 0 && options.historyRetentionMs === 0
-  // No spread of the change: in V8 of Node 20 that takes as long as the whole entry.
+  // The change is not spread: in V8 of Node 20 a spread takes as long as the whole entry.
   return {
     next,
     checks: change.checks ?? [],
@@ -66,7 +66,7 @@ function countChangedRows(
   let [changed, removed] = [0, 0]
   for (const [key, value] of puts) {
     if (key[0] !== KEY_SPACE.row || !startsWith(key, 1, key.length, table)) continue
-    if (comparePositions(decodeRowKey(key), end) >= 0) continue // Added by this commit.
+    if (comparePositions(decodeRowKey(key), end) >= 0) continue // This commit adds the row.
     if (isTombstone(value)) removed++
     else changed++
   }

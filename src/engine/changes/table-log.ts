@@ -1,4 +1,4 @@
-// The log of a table for callers.
+// The log of a table, as callers get it.
 import type { Bytes } from '../../base/bytes.js'
 import type { TableKey } from '../../format/keys.js'
 import {
@@ -13,12 +13,12 @@ import { versionBase } from '../context/public-versions.js'
 import type { TeamContext } from '../context/store-context.js'
 import type { ChangeEntry } from '../types/history-types.js'
 
-/** @param version - A public version, under the version base of the entry's time. */
+/** @param version - An entry of the log. `version`: the public version, under the version base of the entry's time. */
 type FoundEntry = Readonly<{ version: number; entry: LogEntry }>
 
 /**
  * The entry of a public version, under the version base of its time or the current one.
- * @returns null: there is none
+ * @returns null: there is no such entry
  */
 export async function findEntry(
   team: TeamContext,
@@ -33,7 +33,10 @@ export async function findEntry(
   return (await findByTime(view, table, version)) ?? ofNow
 }
 
-/** Public versions, under the bases of their times, ascend like those of the records. */
+/**
+ * Finds an entry by bisection: public versions, under the version bases of their times, ascend like versions of the
+ * records.
+ */
 async function findByTime(
   view: KvView,
   table: TableKey,

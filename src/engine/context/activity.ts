@@ -1,5 +1,5 @@
-// Counts what a store does, and reports it as events. A commit, a segment, a page and a single read cost one addition
-// each; rows cost nothing.
+// Counts what a store does, and reports it as events. The cost is one addition for each commit, segment, page and
+// single read; rows cost nothing.
 import { type Clock, monotonicMs } from '../../base/clock.js'
 import { createTell } from '../../base/hooks.js'
 import type { KvGroup } from '../../kv/kv.js'
@@ -12,17 +12,20 @@ import type {
 import type { MaintenanceReport, StoreEvent } from '../types/event-types.js'
 import type { StoreOptions } from '../types/store-options.js'
 
-/** Classes of group sizes with an upper bound: group `i` goes up to 2 ** i commits. Larger groups share one class. */
+/**
+ * Number of classes of group sizes that have an upper bound: class `i` has groups of up to 2 ** i commits. Larger
+ * groups share one class.
+ */
 const GROUP_CLASSES = 9
 
-/** Segments that a recompression compressed, and their bytes before and after. */
+/** The number of segments that a recompression compressed, and their bytes before and after. */
 export type RecompressedCounts = Readonly<{
   recompressed: number
   bytesBefore: number
   bytesAfter: number
 }>
 
-/** The counts kept here; `engine/store-memory` has the counts of the caches. */
+/** The counts that are made here; `engine/store-memory` adds the other ones, such as those of the caches. */
 export type Counted = Omit<StoreActivity, 'jobsRunning' | 'segmentBytesRead' | 'caches'>
 
 const KINDS = ['objects', 'stashes', 'generations', 'files', 'uploads', 'jobs'] as const
@@ -33,7 +36,9 @@ export class Activity {
   segmentBytesWritten = 0
   fileBytesWritten = 0
   segmentsSkipped = 0
-  /** What the last garbage collection found; undefined: none has ended yet, or another process counts. */
+  /**
+   * What the last garbage collection found; undefined: no garbage collection has ended yet, or another process counts.
+   */
   bytesHeld: BytesHeld | undefined
   #commits = 0
   #commitMs = 0

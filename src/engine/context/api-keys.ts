@@ -1,8 +1,8 @@
 // API keys that the store keeps, in the system partition.
 //
 // Invariants:
-// - A key is nowhere on disk: its record has the SHA-256 of the text. The key is 256 random bits, so nobody can guess
-//   one from its digest, and a slow password hash would add nothing.
+// - No key is on the disk: the record of a key has only the SHA-256 of its text. A key has 256 random bits, so nobody
+//   can guess it from its digest, and a slow password hash would add nothing.
 // - Only the cache of records holds keys in memory, and commits keep it current. So every lookup that begins after a
 //   revocation has resolved finds no key.
 // - A lookup finds the record by the ID in the key, which is no secret, and compares digests in constant time.
@@ -27,7 +27,7 @@ const ID_BYTES = 8
 const SECRET_BYTES = 32
 const TAIL_CHARS = 4
 
-/** Maximum number of keys of a store: a list of keys is read whole. */
+/** Maximum number of keys of a store: a list of keys is read as a whole. */
 export const KEYS_MAX = 10_000
 
 const BUSY = 'The API keys are too busy'

@@ -24,14 +24,19 @@ import { scanBatches } from '../../kv/scan-batches.js'
 import type { ObjectId } from '../../objects/objects.js'
 import type { BytesHeld } from '../types/activity-types.js'
 
-/** An object as a record names it. The bytes of a presigned one are unknown: its client may put any, or none. */
+/**
+ * An object as a record names it. The bytes of a presigned object are unknown: its client may put any bytes, or none.
+ */
 export type NamedObject =
   | Readonly<{ kind: 'segment'; ref: SegmentRef; isOfTable: boolean }>
   | Readonly<{ kind: 'forward'; ref: ForwardRef }>
   | Readonly<{ kind: 'content'; content: StoredContent; isFile: boolean }>
   | Readonly<{ kind: 'presigned'; object: ObjectId }>
 
-/** Lists the named objects in one view. An object with several names appears once for each, tables before stashes. */
+/**
+ * Lists the named objects in one view. An object with several names appears once for each name. Tables come before
+ * stashes.
+ */
 export async function* namedObjects(view: KvView): AsyncGenerator<NamedObject, void> {
   for (const { forward } of await generationsOf(view)) {
     if (forward !== null) yield { kind: 'forward', ref: forward }
@@ -74,7 +79,9 @@ export function objectOf(named: NamedObject): ObjectId {
   return named.kind === 'content' ? named.content.object : named.ref.object
 }
 
-/** The stored bytes of a named object, and what they belong to. Of a presigned one both are unknown. */
+/**
+ * The kind of data that a named object belongs to, and its stored bytes. The bytes of a presigned object are unknown.
+ */
 export function bytesOfNamed(named: NamedObject): readonly [kind: keyof BytesHeld, bytes: number] {
   switch (named.kind) {
     case 'segment':
@@ -88,7 +95,7 @@ export function bytesOfNamed(named: NamedObject): readonly [kind: keyof BytesHel
   }
 }
 
-/** Every readable generation: the current ones of the tables, and the retired ones. */
+/** Every readable generation: the current generations of the tables, and the retired generations. */
 export async function generationsOf(
   view: KvView,
 ): Promise<(Generation & { readonly table: TableKey })[]> {

@@ -1,12 +1,13 @@
 // What other processes that have the store open are using, by their records (leases/incarnation).
 //
 // Invariants, all from the order of reads:
-// - Take an object that was listed before the records were read, and that they do not call pending. Either a record
-//   of a team names it already, or none ever will. So a view that opens afterwards shows its name, if it has one.
-// - Take an object that a view does not name, and that no record read after the view holds. No backup reads it: a
-//   backup holds all objects before it opens its views, and a name that is gone never returns.
-// - Take a generation that a view shows as retired, and that no record read after the view pins. No scan reads it: a
-//   scan pins its generation while it is the table's current one.
+// - Suppose that an object was listed before the records were read, and that these records do not call it pending. Then
+//   either a record of a team already names the object, or no record ever will. So a view that opens afterwards shows
+//   its name, if it has one.
+// - Suppose that a view does not name an object, and that no record read after the view holds objects. Then no backup
+//   reads the object: a backup holds all objects before it opens its views, and a name that is gone never returns.
+// - Suppose that a view shows a generation as retired, and that no record read after the view pins it. Then no scan
+//   reads the generation: a scan pins its generation while that is the table's current one.
 import { type Bytes, toHex } from '../../base/bytes.js'
 import { decodeIncarnation, type IncarnationRecord } from '../../format/incarnation-records.js'
 import { INCARNATIONS_RANGE, incarnationOfKey } from '../../format/keys.js'
@@ -28,7 +29,7 @@ export type InUse = Readonly<{
 
 type InUseContext = Pick<StoreContext, 'kv' | 'ids' | 'holds' | 'pins'>
 
-/** Reads what is in use now. What this process uses is looked up at each call. */
+/** Reads what is in use now. What this process itself uses is looked up at each call of the functions. */
 export async function readInUse({ kv, ids, holds, pins }: InUseContext): Promise<InUse> {
   if (!kv.shared) {
     return {
@@ -53,7 +54,7 @@ export async function readInUse({ kv, ids, holds, pins }: InUseContext): Promise
 /** @param record - The record of the object's incarnation. */
 function isPendingBy(record: IncarnationRecord | undefined, id: ObjectId): boolean {
   if (record === undefined) return false
-  if (record.hasEnded) return true // Its commits may still succeed until its writer records are gone.
+  if (record.hasEnded) return true // Commits of the incarnation may still succeed until its writer records are gone.
   const counter = counterOf(id)
   return counter >= record.settled || record.pending.includes(counter)
 }
@@ -65,7 +66,7 @@ export type FoundIncarnation = Readonly<{
   record: IncarnationRecord
 }>
 
-/** The records of all openings that have not ended or are being ended. */
+/** The records of all incarnations that have not ended, or whose end is not complete yet. */
 export async function readIncarnations(view: KvView): Promise<FoundIncarnation[]> {
   const found: FoundIncarnation[] = []
   for await (const entries of scanBatches(view, INCARNATIONS_RANGE)) {

@@ -1,10 +1,10 @@
-// Tracks the codecs of the frames in a store's segments. The codecs record lists them, so that a runtime without one
-// of them refuses to open the store, instead of failing in the middle of a read. FORMAT.md, section 4.
+// Tracks the codecs of the frames in a store's segments. The codecs record lists them, so that a runtime without one of
+// these codecs refuses to open the store, instead of failing in the middle of a read (FORMAT.md, section 4).
 //
 // Invariants:
 // - The record names a codec before a commit names a segment with frames of this codec.
 // - The record is complete. It is created only before the first segment of a store, or after every frame was checked.
-//   Without it the codecs are unknown.
+//   If the record does not exist, the codecs are unknown.
 import type { Bytes } from '../../base/bytes.js'
 import { yieldToEventLoop } from '../../base/platform.js'
 import type { Random } from '../../base/random.js'
@@ -22,10 +22,12 @@ import { openSegment } from '../segments/read-segment.js'
 import { namedObjects } from './named-objects.js'
 import { readTeams } from './team-entries.js'
 
-/** Maximum number of teams searched for segments. A store with more teams is assumed to have segments. */
+/** Maximum number of teams that are searched for segments. A store with more teams is assumed to have segments. */
 const TEAMS_LOOKED_AT_MAX = 1_000
 
-/** Codecs found in frames. `isWhole`: all frames were seen, except after a codec that is unavailable. */
+/**
+ * Codecs found in frames. `isWhole`: all frames were seen. The search ends early at a codec that this runtime lacks.
+ */
 type Found = { codecs: number; segments: number; isWhole: boolean }
 
 export class SegmentCodecs {
@@ -51,9 +53,9 @@ export class SegmentCodecs {
   }
 
   /**
-   * Checks at open that this runtime can read all segments, and records the codecs it found. Leaves damage to the
-   * readers of the damaged data.
-   * @throws {StoreError} FORMAT_UNKNOWN if it cannot
+   * Checks at open that this runtime can read all segments, and records the codecs it found. Ignores damage: readers of
+   * the damaged data will report it.
+   * @throws {StoreError} FORMAT_UNKNOWN if this runtime cannot read a segment
    */
   async checkReadable(): Promise<void> {
     const record = await this.#read().catch(ignoreDamage)
@@ -89,11 +91,11 @@ export class SegmentCodecs {
     })
   }
 
-  /** Extends the record. Each call reads and commits by itself, so that none waits for another. */
+  /** Extends the record. Each call reads and commits by itself, so that no call waits for another. */
   async #extend(codecs: number): Promise<void> {
     const record = await this.#read()
     if (record === null && (await this.#hasSegments())) {
-      // Unless another call or process has made the record, and segments after it.
+      // There may be segments now, unless another call or process has created the record before them.
       if ((await this.#read()) === null) this.#noted = 'any'
       return
     }
@@ -164,7 +166,7 @@ async function* segmentsIn(view: KvView): AsyncGenerator<SegmentRef, void> {
   for await (const named of namedObjects(view)) if (named.kind === 'segment') yield named.ref
 }
 
-/** undefined for damaged data; rethrows other failures. */
+/** Returns undefined for a failure because of damaged data; rethrows other failures. */
 function ignoreDamage(failure: unknown): undefined {
   if (!isStoreError(failure) || failure.code !== 'DATA_CORRUPT') throw failure
 }

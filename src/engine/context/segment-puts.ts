@@ -1,8 +1,9 @@
-// Stores small segments of a team that are ready at the same time together, as one object. A file, or a request that
-// costs money, for each of them would cost more than their bytes (PERFORMANCE.md, P35). FORMAT.md, section 6.
+// Stores small segments of a team together, as one object, if they are ready at the same time (FORMAT.md, section 6). A
+// file for each segment, or a request that costs money, would cost more than the bytes of the segments (PERFORMANCE.md,
+// P35).
 //
 // Invariants:
-// - A segment that comes alone does not wait: a group is what gathers while another group is being stored.
+// - A segment that comes alone does not wait. Segments gather as a group only while another group is being stored.
 // - A group is stored as a whole, or all of its puts fail.
 // - The object of a group is pending until each of its segments is named by a commit or abandoned.
 import type { BufferPool } from '../../base/buffer-pool.js'
@@ -12,7 +13,7 @@ import { mayShare, type SharedPlace } from '../../format/shared-objects.js'
 import type { ObjectId, ObjectStore } from '../../objects/objects.js'
 import type { ObjectIds } from '../ids/object-ids.js'
 
-/** A larger segment has an object of its own. */
+/** Maximum size of a small segment, in bytes. A larger segment has an object of its own. */
 export const SMALL_SEGMENT_BYTES_MAX = 64 * 1024
 
 /** Maximum number of bytes and segments of a group. */
@@ -38,7 +39,7 @@ export class SegmentPuts {
   readonly #parts: PutsParts
   #waiting: Waiting[] = []
   #running: Promise<void> | undefined
-  /** How many segments the next group should have: as many as were in progress with the last one. */
+  /** The expected number of segments of the next group: the number that were in progress with the last group. */
   #expected = 1
   #gathered: (() => void) | undefined
 
@@ -47,10 +48,9 @@ export class SegmentPuts {
   }
 
   /**
-   * Stores a segment of at most `SMALL_SEGMENT_BYTES_MAX` bytes. The bytes must not change until the call has
-   * settled.
-   * @returns where it is; undefined: in an object of its own.
-   * @throws {StoreError} as `ObjectStore.put`: nothing is stored
+   * Stores a segment of at most `SMALL_SEGMENT_BYTES_MAX` bytes. The bytes must not change until the call has settled.
+   * @returns the place of the segment in the shared object; undefined: the segment has an object of its own.
+   * @throws {StoreError} as `ObjectStore.put`: then nothing is stored
    */
   put({ object, bytes }: Segment): Promise<SharedPlace | undefined> {
     return new Promise((resolve, reject) => {
@@ -61,7 +61,7 @@ export class SegmentPuts {
   }
 
   async #run(): Promise<void> {
-    await Promise.resolve() // Segments of this turn join the first group.
+    await Promise.resolve() // Segments that are put in this turn join the first group.
     while (this.#waiting.length > 0) {
       if (this.#waiting.length < this.#expected) await this.#gather()
       await this.#settle(this.#waiting.splice(0, segmentGroupLength(this.#waiting)))
@@ -85,7 +85,7 @@ export class SegmentPuts {
     const isShared =
       object !== undefined && group.every((segment) => mayShare(object, segment.object))
     if (isShared) return this.#putTogether(object, group)
-    if (object !== undefined) ids.release([object]) // Once: when the process continues as a new incarnation.
+    if (object !== undefined) ids.release([object]) // Happens once when a new incarnation begins.
     await Promise.all(group.map((segment) => this.#putAlone(segment)))
   }
 
@@ -131,7 +131,7 @@ export class SegmentPuts {
   }
 }
 
-/** How many waiting segments go into the next object. */
+/** The number of waiting segments that go into the next object. */
 function segmentGroupLength(waiting: readonly Waiting[]): number {
   let bytes = 0
   let length = 0

@@ -49,7 +49,7 @@ export type StoreContext = Readonly<{
   kv: KvStore
   objects: ObjectStore
   options: ResolvedOptions
-  /** The turns of long work of all operations. */
+  /** The turns in which the long work of all operations runs. */
   slices: SliceTurns
   ids: Pick<
     ObjectIds,
@@ -59,7 +59,7 @@ export type StoreContext = Readonly<{
   holds: ObjectHolds
   /** Buffers for building segments. */
   buffers: BufferPool
-  /** Buffers for bytes of segments that are copied out after the read. */
+  /** Buffers for reading segments whose bytes are copied afterwards. */
   readBuffers: BufferPool
   /** Buffers for the servers of the store. */
   lentBuffers: BufferPool
@@ -78,7 +78,7 @@ export type StoreContext = Readonly<{
   pointReads: PointReadCache
   writers: TableChanges
   wakes: TableWakes
-  /** undefined: the store keeps no history. */
+  /** Plans the history of a change; undefined: the store keeps no history. */
   history: HistoryOf | undefined
   keyed: KeyedChangeOf
   logged: LoggedChangeOf
@@ -97,7 +97,10 @@ export type StoreContext = Readonly<{
   uploads: OpenUploads
   puts: UploadPuts
   claims: FileClaims
-  /** Serializes steps whose commits would conflict. A key begins with the kind of step and contains the team. */
+  /**
+   * Runs steps whose commits would conflict one after the other. A key begins with the kind of step and contains the
+   * team.
+   */
   turns: KeyedMutex
 }>
 

@@ -5,7 +5,7 @@ import type { ObjectId } from '../../objects/objects.js'
 import { SMALL_SEGMENT_BYTES_MAX } from './segment-puts.js'
 import type { StoreContext, TeamContext } from './store-context.js'
 
-/** The first buffer of a segment: the size of a usual chunk. */
+/** Size of the first buffer of a segment, in bytes: the size of a usual chunk. */
 const SEGMENT_BYTES_FIRST = 512 * 1024
 
 /** Begins a segment in lent buffers. They are returned when the segment is stored. */
@@ -30,7 +30,7 @@ export async function putSegment(
 }
 
 /**
- * Stores a segment before a commit names it. A small one may share an object with others of the team.
+ * Stores a segment before a commit names it. A small segment may share an object with other segments of the team.
  * @returns the segment with its place.
  */
 export async function putSharing(

@@ -1,4 +1,4 @@
-// The last step of an upload: its bytes become a file, or are refused for good.
+// The last step of an upload: its bytes become a file, or are refused permanently.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { isStoreError, StoreError } from '../../base/store-error.js'
 import { FILE_KEY_BYTES, type FileName, parseUploadId } from '../../format/file-id.js'
@@ -123,8 +123,8 @@ async function decide(
 }
 
 /**
- * Copies the object that a client put at a presigned URL, because the object can change while the URL is valid, and
- * has no digest. null: nothing was put yet, or the upload has no presigned URL.
+ * Copies the object that a client put at a presigned URL: this object has no digest, and can change while the URL is
+ * valid. null: nothing was put yet, or the upload has no presigned URL.
  */
 async function copyPresigned(
   context: TeamContext,
@@ -142,7 +142,7 @@ async function copyPresigned(
     )
   } catch (failure) {
     if (isStoreError(failure) && BROKEN_RULES.has(failure.code)) {
-      await deleteEarly(context, [presigned]) // The client may PUT another object.
+      await deleteEarly(context, [presigned]) // Then the client may PUT another object.
     }
     throw failure
   }

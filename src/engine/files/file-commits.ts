@@ -1,9 +1,9 @@
 // Commits that add files to a team or delete them.
 //
 // Invariants:
-// - Each commit checks the team's files head and writes the new counts. So the sum of the bytes is exact, and a file is
-//   admitted by the sum at its commit.
-// - In one process they run in turn, because concurrent ones would conflict.
+// - Each commit checks the team's files head and writes the new counts. So the sum of the bytes is exact, and the sum
+//   at the commit of a file decides whether the file is admitted.
+// - In one process these commits run one after the other, because concurrent ones would conflict.
 import type { Bytes } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
 import {
@@ -23,7 +23,7 @@ import { teamIsFull } from '../limits/file-claims.js'
 
 export type FileDecision<T> = Readonly<{
   result: T
-  /** The commit, to which the check of the head is added; null: nothing to write. */
+  /** The commit, to which the check of the head is added; null: there is nothing to write. */
   commit: KvCommit | null
   /** Objects that the commit is the first to name. */
   objects?: readonly ObjectId[]
@@ -72,8 +72,8 @@ export function putsOfFile(
 }
 
 /**
- * Plans the commit that deletes a file, if its record is unchanged, and its marker. The caller adds the check of the
- * head, and the check of the marker if a row that refers to the file must keep it.
+ * Plans the commit that deletes a file and its marker, if the record of the file is unchanged. The caller adds the
+ * check of the head. It also adds the check of the marker if a row that names the file must prevent the deletion.
  */
 export function planFileDelete(head: FilesHead, key: FileKey, record: Bytes): KvCommit {
   const next = { files: head.files - 1, bytes: head.bytes - decodeFile(record).bytes }

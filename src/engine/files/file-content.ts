@@ -1,8 +1,8 @@
-// Streams the bytes of a file into and out of the object store: counted, hashed, checked.
+// Streams the bytes of a file into and out of the object store: they are counted, hashed and checked.
 //
 // Invariants:
-// - Content that breaks a rule fails the `put` of its object, which then leaves nothing.
-// - At most one piece is read beyond the limit, and none of it is stored.
+// - If content breaks a rule, the `put` of its object fails, and leaves nothing.
+// - Not more than one piece is read beyond the maximum size, and nothing of this piece is stored.
 // - The last piece of a whole file is returned only if the digest of the file matches.
 import { type Bytes, bytesOf, sameBytes, utf8 } from '../../base/bytes.js'
 import { invariant } from '../../base/invariant.js'
@@ -31,7 +31,7 @@ export type ContentRules = Readonly<{
   /** The announced length; null: any length up to `bytesMax`. */
   contentLength: number | null
   checksums?: readonly Checksum[]
-  /** Grows with the content. */
+  /** The claim, which grows with the content. */
   claim: Claim
 }>
 
@@ -73,13 +73,16 @@ export async function giveUp(
   if (!context.holds.isHeld) await context.objects.delete([object]).catch(() => undefined)
 }
 
-/** Deletes objects without names and readers early. If this fails, garbage collection deletes them. */
+/**
+ * Deletes objects that have no names and no readers, before garbage collection would. If this fails, garbage collection
+ * deletes them.
+ */
 export async function deleteEarly(context: StoreContext, ids: readonly ObjectId[]): Promise<void> {
   if (ids.length === 0) return
   const { kv, objects } = context
   try {
     if ((await readInUse(context)).isHeld) return
-    await kv.flush?.() // A power failure must not restore a record that names one.
+    await kv.flush?.() // A power failure must not restore a record that names an object.
     await objects.delete(ids)
   } catch {
     // Garbage collection tries again.
@@ -140,14 +143,14 @@ export function wrongLength(contentLength: number): StoreError {
   return new StoreError('CONTENT_LENGTH_MISMATCH', message)
 }
 
-/** The pieces of content of any accepted form. */
+/** The pieces of content that was given in any accepted form. */
 export async function* contentPieces(content: FileContent): AsyncGenerator<Bytes, void> {
   const whole = typeof content === 'string' ? utf8(content) : bytesOf(content)
   if (whole !== undefined) yield* slices(whole)
   else for await (const piece of iterable(content)) yield* slices(checkContentPiece(piece))
 }
 
-/** Maximum number of bytes hashed between two yields to the event loop. */
+/** Maximum number of bytes that are hashed between two yields to the event loop. */
 const SLICE_BYTES_MAX = 1024 * 1024
 
 function* slices(bytes: Bytes): Generator<Bytes, void> {
@@ -176,8 +179,9 @@ function wrongContent(): StoreError {
 }
 
 /**
- * Reads stored content, or a range of it that is cut at its end.
- * @param isDeleted - Called if the object is missing. If the file was not deleted, the error is DATA_CORRUPT.
+ * Reads stored content, or a range of it. A range beyond the end of the content is cut.
+ * @param isDeleted - Called if the object is missing, to tell whether the file was deleted. If it was not, the error is
+ *   DATA_CORRUPT.
  */
 export async function* readContent(
   context: StoreContext,
@@ -223,7 +227,10 @@ async function* readPieces(
 /** Leaves of an object, each verified if the object is sealed. The first begins at byte `start` of the content. */
 type StoredLeaves = Readonly<{ start: number; leaves: AsyncIterable<Leaf> }>
 
-/** The leaves of a range of the content. A range to the end includes all stored bytes after it. null: no object. */
+/**
+ * The leaves of a range of the content. A range to the end of the content includes all stored bytes after it. null:
+ * there is no object.
+ */
 export async function storedLeaves(
   objects: Pick<ObjectStore, 'stream'>,
   { object, bytes, sealed }: StoredContent,
@@ -245,7 +252,7 @@ async function* asLeaves(pieces: AsyncIterable<Bytes>): AsyncGenerator<Leaf, voi
 /**
  * Checks that stored content exists with its length and, if `full`, that its bytes match the stored digest.
  * @param onRead - Called with the count of bytes as they are read; an error that it throws ends the check.
- * @returns the problem; null: none.
+ * @returns the problem; null: there is none.
  */
 export async function checkContent(
   objects: ObjectStore,
@@ -254,7 +261,7 @@ export async function checkContent(
   onRead: (count: number) => void,
 ): Promise<Problem | null> {
   const { object, bytes, sha256 } = content
-  // One byte beyond the recorded length: a longer object is damaged.
+  // The read includes one byte beyond the recorded length, because a longer object is damaged.
   const stored = storedBytes(content)
   const last = Math.max(0, stored - 1)
   const tail = await objects.get(object, { start: last, limit: stored + 1 })
@@ -277,7 +284,7 @@ export async function checkContent(
   return { kind: 'file', message: `The bytes of object ${object} do not match their checksum` }
 }
 
-/** Length of the object, in bytes. */
+/** Length of the object of stored content, in bytes. */
 export function storedBytes({ bytes, sealed }: StoredContent): number {
   return sealed ? sealedBytes(bytes) : bytes
 }

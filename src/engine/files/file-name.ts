@@ -1,5 +1,5 @@
-// Cleans names of files. A name is only a label, never part of a path. It is cleaned because save dialogs, shells and
-// folders of other users will contain it.
+// Cleans names of files. A name is only a label, never part of a path. It is cleaned because it will appear in save
+// dialogs, shells and folders of other users.
 //
 // Invariants of a clean name:
 // - 1 to 255 bytes of well-formed UTF-8 in NFC, and cleaning it again changes nothing.
@@ -12,15 +12,15 @@ import { StoreError } from '../../base/store-error.js'
 /** Maximum number of characters (code points) of a name from a client. */
 const FILE_NAME_CHARS_MAX = 255
 
-/** The limit of common file systems. */
+/** Maximum number of bytes of a name in common file systems. */
 const FILE_NAME_BYTES_MAX = 255
 
-/** The name of a file that has none. */
+/** The name given to a file without a name. */
 const NAMELESS = 'file'
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR if the name is not a string, is empty or is too long. */
 export function checkFileName(given: unknown): string {
-  // A text has at most as many characters as UTF-16 units, so the spread is bounded.
+  // A character has one or two UTF-16 units, so the number of units bounds the spread.
   const isBounded = typeof given === 'string' && given.length <= 2 * FILE_NAME_CHARS_MAX
   if (isBounded && given !== '' && [...given].length <= FILE_NAME_CHARS_MAX) {
     return cleanFileName(given)
@@ -31,7 +31,7 @@ export function checkFileName(given: unknown): string {
   )
 }
 
-/** Characters that join others, and characters that select the appearance of another. */
+/** Characters that join other characters, and characters that select the appearance of the preceding character. */
 const JOINER = /\u200c|\u200d/
 const SELECTOR = /\ufe0e|\ufe0f/
 
@@ -45,8 +45,8 @@ const UNSEEN = new RegExp(
 )
 
 /**
- * Joiners that join nothing, and selectors that select nothing. They are allowed within an emoji; joiners also
- * between letters of scripts without cases, which need them.
+ * Joiners that join nothing, and selectors that select nothing. Both are allowed within an emoji. Joiners are also
+ * allowed between letters of scripts without cases, which need joiners.
  */
 const UNJOINED = new RegExp(
   [
@@ -63,13 +63,16 @@ const REFUSED_BY_FILE_SYSTEMS = /[<>:"/\\|?*]/g
 export function cleanFileName(given: string): string {
   const seen = lastSegment(given).replace(LONE_SURROGATE, '_').replace(UNSEEN, '')
   const visible = seen.replace(UNJOINED, '')
-  // Composed before letters are replaced: `<` with a combining stroke is one character, which may stay.
+  // Characters are composed before any is replaced: `<` with a combining stroke is one character, which may stay.
   const replaced = visible.normalize('NFC').replace(REFUSED_BY_FILE_SYSTEMS, '_')
   const name = cutName(replaced.trimStart())
   return renameDevice(name) || NAMELESS
 }
 
-/** Maximum number of characters of a name that are read, besides its extension; far more than are kept. */
+/**
+ * Maximum number of characters of a name that are read, besides its extension. It is far greater than that of a clean
+ * name.
+ */
 const SEGMENT_CHARS_READ_MAX = 4_096
 
 /** The last non-empty part of a path, with either kind of slash. */
@@ -84,7 +87,7 @@ function joins(character: string): boolean {
   return JOINER.test(character) || SELECTOR.test(character)
 }
 
-/** Shortens a name between two characters and keeps the extension, which shows the file's type. */
+/** Shortens a name, without cutting a character, and keeps the extension, which shows the file's type. */
 function cutName(name: string): string {
   let bytes = utf8(name).length
   if (bytes <= FILE_NAME_BYTES_MAX) return trimEnd(name)
@@ -96,12 +99,12 @@ function cutName(name: string): string {
   return trimEnd(characters.join('') + extension)
 }
 
-/** An extension, if it looks like one: a short ASCII word. */
+/** The extension of a name, if the part after the last dot looks like one: a short ASCII word. */
 function extensionOf(name: string): string {
   return /\.[A-Za-z0-9]{1,16}$/.exec(name)?.[0] ?? ''
 }
 
-/** Drops spaces and dots at the end: Windows ignores them, so the name would mean another file. */
+/** Drops spaces and dots at the end: Windows ignores them, so that the name would mean another file. */
 function trimEnd(name: string): string {
   let end = name.length
   while (end > 0 && /[\s.]/.test(name.charAt(end - 1))) end--
@@ -114,7 +117,7 @@ function renameDevice(name: string): string {
   return cutName(name.replace(DEVICE, '$&_'))
 }
 
-/** The decoded name at the end of a URL's path; empty if there is none. */
+/** The decoded name at the end of a URL's path; empty if the path ends without a name. */
 export function nameInUrl(url: string): string {
   const { pathname } = new URL(url)
   const segment = pathname.slice(pathname.lastIndexOf('/') + 1)

@@ -1,4 +1,4 @@
-// The files of a team: put, fetched, uploaded, read, deleted.
+// The files of a team: the operations that put, fetch, upload, read and delete files.
 import { sameBytes } from '../../base/bytes.js'
 import { FILE_KEY_BYTES, type FileName, findFileId } from '../../format/file-id.js'
 import type { FileRecord } from '../../format/file-records.js'
@@ -157,14 +157,14 @@ export class TeamFiles implements Files {
     return name && file && { name, file }
   }
 
-  /** The first file ID in a text, if it is one of this team. */
+  /** The first file ID in a text, if it is the ID of a file of this team. */
   async #nameIn(idOrUrl: string): Promise<FileName | null> {
     const name = findFileId(checkText('A file ID or URL', idOrUrl))
     const alias = name && (await this.#team.aliases.find(this.#team.teamId))
     return name && alias && sameBytes(name.alias, alias) ? name : null
   }
 
-  /** Stores a file under a new claim. `bytesMax`: the largest size that the current limits allow. */
+  /** Stores a file under a new claim. `bytesMax`: the maximum size of the file under the current limits. */
   async #claiming<T>(store: (claim: Claim, bytesMax: number) => Promise<T>): Promise<T> {
     const claim = this.#team.claims.open(this.#team)
     try {
@@ -207,7 +207,7 @@ export class TeamFiles implements Files {
   }
 }
 
-/** The name and type that a source gives for its file, if they are valid. */
+/** The name and the type that a source gives for its file. One that is not valid is left out. */
 function namesOfSource(
   { fileName, contentType, url }: FetchedSource,
   given: Readonly<{ fileName: string | undefined; contentType: string | undefined }>,

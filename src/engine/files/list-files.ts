@@ -13,14 +13,14 @@ import { endOfUpload } from '../limits/upload-life.js'
 import type { FilesPage, FilesPageRequest, UploadEntry } from '../types/file-types.js'
 import { storedFile } from './stored-file.js'
 
-/** Files of a page: the default, and the most. */
+/** Number of files of a page: the default, and the maximum. */
 const PAGE_FILES = 100
 export const PAGE_FILES_MAX = 1_000
 
-/** Maximum number of uploads of a list. */
+/** Maximum number of uploads in a list. */
 const UPLOADS_MAX = 1_000
 
-/** Files ordered by ID. */
+/** Lists files, ordered by ID. */
 export async function listFiles(team: TeamContext, request: FilesPageRequest): Promise<FilesPage> {
   checkArguments('list', request, ['limit', 'continuation'])
   const limit = checkLimit(request.limit)

@@ -1,14 +1,15 @@
 // Parses media types (RFC 9110, 8.3.1). There is one grammar with two readings, which differ in white space and
 // repetition only.
 //
-// `strict`, for the types of files, which are stored and sent to browsers: a type that browsers, proxies and
-// frameworks read differently is refused.
-// - Names as RFC 6838 registers them; no wildcards. ASCII only: no tab, no line break, no other control.
-// - Spaces only around a semicolon, never at the ends. No empty parameter, no parameter twice.
-// - A value is a token or a quoted string, whole: nothing stands beside it.
+// `strict` is for the types of files, which are stored and sent to browsers. It refuses a type that browsers, proxies
+// and frameworks would read in different ways.
+// - Names must be as RFC 6838 registers them, without wildcards. Only ASCII is allowed, without tabs, line breaks and
+//   other control characters.
+// - Spaces are allowed only around a semicolon, not at the ends. No parameter may be empty, or given twice.
+// - A whole value must be a token or a quoted string, with nothing beside it.
 //
-// `lenient`, for the types of request bodies, which only choose a parser:
-// - Spaces and tabs also at the ends and around an equals sign. Empty parameters are skipped.
+// `lenient` is for the types of request bodies, which only choose a parser:
+// - Spaces and tabs are also allowed at the ends and around an equals sign. Empty parameters are skipped.
 // - A parameter may be repeated with the same value. Different values are refused.
 
 export type MediaType = Readonly<{
@@ -32,7 +33,10 @@ const VALUE = `(?:(${TOKEN})|"((?:[ !#-[\\]-~]|\\\\[ -~])*)")`
 const ONLY_TOKEN = new RegExp(`^${TOKEN}$`)
 const ENDS = /^[ \t]+|[ \t]+$/g
 
-/** One parameter with the semicolon before it: name, value as a token, value between quotes. */
+/**
+ * Matches one parameter with the semicolon before it. The groups are the name, the value as a token, and the value
+ * between quotes.
+ */
 const PARAMETER = {
   strict: new RegExp(` *; *(${TOKEN})=${VALUE}`, 'y'),
   lenient: new RegExp(`[ \\t]*;[ \\t]*(?:(${TOKEN})[ \\t]*=[ \\t]*${VALUE})?`, 'y'),
@@ -41,7 +45,7 @@ const PARAMETER = {
 /** How a media type is read: see the head of this file. */
 export type MediaTypeReading = keyof typeof PARAMETER
 
-/** Parses a media type, of a file (`strict`) or of a body (`lenient`); undefined: the text is not one. */
+/** Parses the media type of a file (`strict`) or of a body (`lenient`); undefined: the text is not a media type. */
 export function parseMediaType(
   text: string,
   reading: MediaTypeReading = 'strict',
@@ -85,7 +89,7 @@ function isSameParameter(name: string, left: string, right: string): boolean {
   return comparable(name, left) === comparable(name, right)
 }
 
-/** A value in its canonical spelling: charsets are compared without case. */
+/** A value in its canonical spelling: charsets are in lower case, because they are compared without case. */
 function comparable(name: string, value: string): string {
   return name === 'charset' ? value.toLowerCase() : value
 }

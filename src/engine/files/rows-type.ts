@@ -1,20 +1,20 @@
-// Media types of rows: of request bodies, and of files that tables are imported from.
+// Media types of rows, for request bodies and for files from which tables are imported.
 import { FORMAT_OF_TYPE, type SourceFormat } from '../../base/source-format.js'
 import { parseMediaType } from './media-type.js'
 
-/** Accepted charsets. All are read as UTF-8, of which US-ASCII is a subset. */
+/** Accepted charsets. All of them are read as UTF-8, of which US-ASCII is a subset. */
 const CHARSETS: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii'])
 
 /** A media type of rows. */
 export type RowsType = Readonly<{
   format: SourceFormat
-  /** A charset other than UTF-8; undefined: none. */
+  /** The named charset if it is not read as UTF-8; undefined: no such charset is named. */
   foreignCharset: string | undefined
   /** The parameter `header` of RFC 4180, in lower case. */
   header: string | undefined
 }>
 
-/** Reads the media type of rows; undefined for a text that is not one. */
+/** Reads the media type of rows; undefined: the text is not such a media type. */
 export function parseRowsType(text: string): RowsType | undefined {
   const media = parseMediaType(text, 'lenient')
   const format = media && FORMAT_OF_TYPE.get(media.essence)

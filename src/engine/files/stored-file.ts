@@ -22,7 +22,7 @@ export function storedFile(name: FileName, file: FileRecord): StoredFile {
   }
 }
 
-/** null: this team has no such file. */
+/** The record of a file; null: this team has no such file. */
 export async function readFileRecord(
   { kv }: StoreContext,
   teamId: string,

@@ -2,8 +2,8 @@
 //
 // Invariants:
 // - The signed text comes from the upload's record and the key, never from the request. So a location is valid if and
-//   only if this store would now render it for this record, byte for byte. Omissions, additions, duplicates, another
-//   order and another encoding are refused.
+//   only if this store would now render it for this record, byte for byte. A location with an omitted, added or
+//   duplicate part, in another order or in another encoding is refused.
 // - The time of the comparison reveals nothing about a signature.
 import { type Bytes, toBase64Url, utf8 } from '../../base/bytes.js'
 import { hmacSha256, sameSecret } from '../../base/platform.js'
@@ -13,14 +13,14 @@ import type { SigningKey, UploadTerms } from '../../format/file-records.js'
 const SIGNED_VERSION = 'v1'
 const METHOD = 'PUT'
 
-/** `uploads/{id}?…`, below the base URL. */
+/** Renders the location `uploads/{id}?…`, relative to the base URL. */
 export function renderTarget(key: SigningKey, uploadId: string, terms: UploadTerms): string {
   return `uploads/${uploadId}?${renderQuery(key, uploadId, terms)}`
 }
 
 const QUERY = /^expires=([0-9]{1,15})&key=([0-9]{1,10})&signature=[A-Za-z0-9_-]{43}$/
 
-/** The ID of the signing key that a query names; null if the query is not a signed one. */
+/** The ID of the signing key that a query names; null: the query is not signed. */
 export function keyIdOfQuery(query: string): number | null {
   const [, , keyId] = QUERY.exec(query) ?? []
   return keyId === undefined ? null : Number(keyId)

@@ -166,7 +166,7 @@ function checkAnnounced(terms: UploadRecord, { contentType, contentLength }: Upl
 
 type Received = Readonly<{
   upload: UploadRecord
-  /** The object of an earlier PUT that this one replaced. */
+  /** The object of an earlier PUT, which this PUT has replaced. */
   replaced: string | null
 }>
 
@@ -179,7 +179,7 @@ async function commitReceived(
   const key = uploadKey(found.key)
   let record: Bytes | null = found.record
   return commitUntilAccepted('The upload is too busy', options.random, async () => {
-    if (record === null) throw expired() // Garbage collection ended the upload meanwhile.
+    if (record === null) throw expired() // Garbage collection has ended the upload meanwhile.
     const upload = decodeUpload(record)
     if (upload.state === 'completed') throw completed()
     const next: UploadRecord = {
@@ -199,7 +199,7 @@ async function commitReceived(
   })
 }
 
-/** The hint for when the upload ends. */
+/** The hint that is due when the upload ends. */
 function hintOfEnd(
   context: StoreContext,
   key: FileKey,

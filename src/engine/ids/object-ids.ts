@@ -1,11 +1,11 @@
-// Allocates object IDs, and tracks those that no commit names yet.
+// Allocates object IDs, and tracks the IDs that no commit names yet.
 //
 // Invariants:
-// - An ID begins with the incarnation (one opening of the store), so two openings never make the same ID. A process
-//   whose incarnation others have ended continues as a new incarnation.
-// - An ID is pending from `next` until `release`. The object may then be on disk with no record naming it, and
-//   garbage collection must spare it.
-// - An object shared by segments is pending as long as one of them is.
+// - An ID begins with the incarnation (one opening of the store), so two openings never make the same ID. If other
+//   processes have ended the incarnation of a process, the process continues as a new incarnation.
+// - An ID is pending from `next` until `release`. Meanwhile the object may be on the disk although no record names it,
+//   and garbage collection must not delete it.
+// - An object that segments share is pending as long as one of these segments is.
 import { toHex } from '../../base/bytes.js'
 import type { Random } from '../../base/random.js'
 import { isStoreError } from '../../base/store-error.js'
@@ -17,7 +17,7 @@ import {
 } from '../../format/object-id.js'
 import type { ObjectId } from '../../objects/objects.js'
 
-/** The pending counters of an incarnation: those listed below `settled`, and any from there on. */
+/** The pending counters of an incarnation: the listed counters below `settled`, and all counters from `settled` on. */
 export type PendingCounters = Readonly<{ settled: number; pending: readonly number[] }>
 
 export class ObjectIds {
@@ -34,7 +34,7 @@ export class ObjectIds {
     this.#incarnation = newIncarnation(random)
   }
 
-  /** The 16 hex digits that new IDs begin with. */
+  /** The 16 hex digits with which new IDs begin. */
   get incarnation(): string {
     return this.#incarnation
   }
@@ -71,13 +71,16 @@ export class ObjectIds {
     }
   }
 
-  /** Notes that a pending object has the bytes of several pending segments. Releasing the last of them releases it. */
+  /**
+   * Notes that a pending object has the bytes of several pending segments. When the last of these segments is released,
+   * the object is released, too.
+   */
   share(object: ObjectId, segments: readonly ObjectId[]): void {
     for (const segment of segments) this.#sharedBy.set(segment, object)
     this.#sharing.set(object, segments.length)
   }
 
-  /** Releases IDs, unless the operation failed with an unknown outcome: then a commit may name them. */
+  /** Releases IDs after a failure, unless its outcome is unknown: then a commit may name the IDs. */
   releaseAfter(failure: unknown, ids: Iterable<ObjectId>): void {
     if (!isStoreError(failure) || failure.outcome !== 'unknown') this.release(ids)
   }
@@ -86,11 +89,11 @@ export class ObjectIds {
     return this.#pending.has(id)
   }
 
-  /** What is pending now in the incarnation. @param listedMax - Most counters to list. */
+  /** The counters that are pending now in the incarnation. @param listedMax - Maximum number of counters to list */
   pendingCounters(listedMax: number): PendingCounters {
     const pending: number[] = []
     for (const id of this.#pending) {
-      // Ascending by counter.
+      // The IDs are in ascending order of their counters.
       if (incarnationOf(id) !== this.#incarnation) continue
       if (pending.length === listedMax) return { settled: counterOf(id), pending }
       pending.push(counterOf(id))

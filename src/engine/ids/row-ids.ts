@@ -1,4 +1,4 @@
-// The row IDs of an operation: a few runs of positions, rendered one ID at a time.
+// The row IDs of an operation, stored as a few runs of positions. IDs are rendered one at a time.
 import { type Bytes, utf8 } from '../../base/bytes.js'
 import { invariant } from '../../base/invariant.js'
 import { shown } from '../../base/options.js'
@@ -6,7 +6,7 @@ import { StoreError } from '../../base/store-error.js'
 import { ROW_ID_CHARS, renderRowId, renderRowIdTail } from '../../format/row-id.js'
 import type { RowIds } from '../types/row-types.js'
 
-/** IDs of `count` rows from a slot of an extent on. */
+/** The IDs of `count` rows, from the slot `firstSlot` of an extent on. */
 export type RowIdRun = Readonly<{ nonce: Bytes; extent: number; firstSlot: number; count: number }>
 
 /** The IDs of runs in order. */
@@ -14,13 +14,13 @@ export function rowIdsOf(runs: readonly RowIdRun[]): RowIds {
   return Object.freeze(new RunRowIds(runs))
 }
 
-/** The runs of IDs that this store made. */
+/** The runs of row IDs that a store of this package made. */
 export function runsOf(rowIds: RowIds): readonly RowIdRun[] {
   invariant(rowIds instanceof RunRowIds, 'the row IDs of an operation are runs')
   return rowIds.runs
 }
 
-/** The length of an ID with its quotes and a comma. */
+/** The number of characters of an ID with its quotes and a comma. */
 const JSON_ID_CHARS = ROW_ID_CHARS + 3
 
 /** Maximum number of IDs that are shown to a person. */
@@ -79,7 +79,7 @@ class RunRowIds implements RowIds {
     }
   }
 
-  /** What `console.log` of Node, Deno and Bun shows, instead of the runs. */
+  /** The text that `console.log` of Node, Deno and Bun shows instead of the runs. */
   [Symbol.for('nodejs.util.inspect.custom')](): string {
     return `RowIds(${this.length}) [${this.#first(SHOWN_IDS_MAX, (id) => `'${id}'`).join(', ')}]`
   }
@@ -115,7 +115,7 @@ class RunRowIds implements RowIds {
         left--
       }
     }
-    yield piece.subarray(0, Math.max(0, at - 1)) // No comma after the last ID.
+    yield piece.subarray(0, Math.max(0, at - 1)) // No comma follows the last ID.
   }
 }
 

@@ -1,9 +1,9 @@
 // The secrets that sign the locations of uploads.
 //
 // Invariants:
-// - Two keys are valid: the newest signs, the previous one still verifies. A replaced key stays valid for at least 30
-//   days, longer than any location.
-// - A key ID is not reused; if a loss of commits takes a key back, the next one with its ID has another secret.
+// - Two keys are valid: the newest key signs, and the previous key still verifies. A replaced key stays valid for at
+//   least 30 days, longer than any location.
+// - A key ID is not reused; if a key is lost with its commit, the next key with its ID has another secret.
 import type { StoreClock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
 import {
@@ -18,12 +18,17 @@ import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 
-/** Age at which the newest key is replaced. A key from the future, made under a wrong clock, is replaced too. */
+/**
+ * Age at which the newest key is replaced. A key whose time is in the future, because a clock was wrong, is replaced
+ * too.
+ */
 const KEY_AGE_MS_MAX = 30 * DAY_MS
 
 const SECRET_BYTES = 32
 
-/** A clock that is known to be wrong replaces no key: that would take the one before from locations that are in use. */
+/**
+ * A process whose clock is known to be wrong replaces no key: the previous key, which locations in use need, would end.
+ */
 type StampClock = Pick<StoreClock, 'stampMs'>
 
 export class SigningKeys {
@@ -59,7 +64,7 @@ export class SigningKeys {
     })
   }
 
-  /** A key that is still valid; null: none has this ID. */
+  /** The valid key with an ID; null: no valid key has this ID. */
   async find(id: number): Promise<SigningKey | null> {
     const record = await this.#system.read((view) => view.get(SIGNING_KEYS_KEY))
     if (record === null) return null

@@ -1,7 +1,7 @@
-// The 8 bytes by which IDs of files and uploads name their team, so that a request without a key finds it.
+// The 8 bytes by which IDs of files and uploads name their team, so that a request without an API key finds the team.
 //
 // Invariants:
-// - A team gets one alias, at its first file or upload, and keeps it, because published IDs contain it.
+// - A team gets one alias, at its first file or upload, and keeps this alias, because published IDs contain it.
 // - One commit writes both records of an alias, in both directions.
 import { ByteCache } from '../../base/byte-cache.js'
 import { type Bytes, toHex } from '../../base/bytes.js'
@@ -17,7 +17,7 @@ import { aliasKey, teamAliasKey } from '../../format/keys.js'
 import type { KvPartition, KvStore } from '../../kv/kv.js'
 import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
 
-/** Estimated memory of an alias without the team's ID. */
+/** Estimated memory of an alias without the team's ID, in bytes. */
 const ALIAS_COST_BYTES = 300
 
 function costOf(teamId: string): number {
@@ -43,7 +43,7 @@ export class TeamAliases {
     return this.#aliases.bytes + this.#teams.bytes
   }
 
-  /** Lookups that found an entry, and those that found none. */
+  /** Number of lookups that found an entry. `misses` is the number of all other lookups. */
   get hits(): number {
     return this.#aliases.hits + this.#teams.hits
   }
@@ -60,7 +60,7 @@ export class TeamAliases {
     return record === null ? null : this.#remember(teamId, decodeTeamAlias(record).slice())
   }
 
-  /** The alias of a team. Creates a random unused one if the team has none. */
+  /** The alias of a team. If the team has none, creates a random unused alias. */
   make(teamId: string): Promise<Bytes> {
     return commitUntilAccepted('The aliases of teams are too busy', this.#random, async () => {
       const found = await this.find(teamId)
@@ -80,7 +80,7 @@ export class TeamAliases {
     })
   }
 
-  /** The team that an alias names; null if there is none. */
+  /** The team that an alias names; null: no team has it. */
   async teamOf(alias: Bytes): Promise<string | null> {
     const known = this.#teams.get(toHex(alias))
     if (known !== undefined) return known

@@ -1,4 +1,4 @@
-// The lease of a job that this engine works on: renewed during the work, returned when the work stops.
+// The lease of a job that this engine works on. It is renewed during the work, and returned when the work stops.
 import type { JobLease } from '../../format/job-records.js'
 import { decodeLease, encodeLease, OWNER_BYTES } from '../../format/job-records.js'
 import { type JobKey, jobLeaseKey } from '../../format/keys.js'
@@ -45,13 +45,13 @@ export class HeldLease {
     return this.#renewing
   }
 
-  /** Makes the job free for any engine at once. */
+  /** Returns the lease, so that any engine may take the job at once. */
   async giveBack(): Promise<void> {
     await this.end()
     await this.#write({ owner: new Uint8Array(OWNER_BYTES) })
   }
 
-  /** Ends the renewals. Resolves when none is in progress. The caller of a renewal gets its failure. */
+  /** Ends the renewals. Resolves when no renewal is in progress. The caller of a renewal gets its failure. */
   async end(): Promise<void> {
     this.#isOver = true
     await this.#renewing?.catch(() => undefined)
@@ -71,7 +71,7 @@ export class HeldLease {
     }
     const bytes = await partition.read((view) => view.get(key))
     const there = bytes === null ? null : decodeLease(bytes)
-    // A renewal with an unknown outcome may have been written.
+    // A renewal whose outcome was unknown may have been written.
     if (there !== null && isHeld(this.#lease, there)) this.#lease = there
     else this.#isLost = true
   }

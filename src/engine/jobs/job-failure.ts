@@ -2,7 +2,7 @@
 import { isStoreError, StoreError, type StoreErrorCode } from '../../base/store-error.js'
 import type { JobError } from '../types/job-types.js'
 
-/** Failures of the store, or by one of its limits: the job is retried later. */
+/** Failures of the store, or because of one of its limits, after which the job is retried later. */
 const PASSING: ReadonlySet<StoreErrorCode> = new Set([
   'STORAGE_UNAVAILABLE',
   'INSUFFICIENT_STORAGE',
@@ -15,7 +15,7 @@ export function isPassing(failure: unknown): boolean {
   return isStoreError(failure) && PASSING.has(failure.code)
 }
 
-/** The stored form of a failure. One that is not a StoreError is a bug, and shows no details. */
+/** The stored form of a failure. A failure that is not a StoreError is a bug, and its details are not shown. */
 export function toJobError(failure: unknown): JobError {
   if (!isStoreError(failure)) return { message: 'Internal error' }
   const { code, message, row, column, value, rule, chunk, line } = failure

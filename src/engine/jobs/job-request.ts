@@ -1,4 +1,4 @@
-// The request of a job: checked at the start, stored as JSON (FORMAT.md, section 4), and run from this record,
+// The request of a job. It is checked at the start, stored as JSON (FORMAT.md, section 4), and run from this record,
 // possibly by another engine.
 import { fromHex, toHex } from '../../base/bytes.js'
 import { isStoreError, StoreError } from '../../base/store-error.js'
@@ -37,10 +37,10 @@ export type StoredRequest = Authored &
     stash?: string
     /** The state of the caller's stash when the job began. */
     staged?: Staged
-    /** Decimal digits, because JSON numbers lose large integers. */
+    /** The version in decimal digits, because JSON numbers lose digits of large integers. */
     ifMatch?: string
     key?: string
-    /** Hex. */
+    /** The digest of the request, in hex. */
     digest?: string
     fromUrl?: string
     format?: RowsFormat
@@ -67,7 +67,10 @@ export function parseRequest({ state }: JobRecord): StoredRequest {
   }
 }
 
-/** Does the work of a job. Its commit ends the job, unless the idempotency key already had a result. */
+/**
+ * Does the work of a job. The commit of the work ends the job. If the idempotency key already has a result, there is no
+ * such commit.
+ */
 export async function doJob(team: TeamContext, work: JobWork): Promise<JobResult> {
   const { kind, table } = work.record
   const result = await WORK_OF_KIND[kind](team, work)
@@ -130,7 +133,7 @@ export function storedKey(key: RequestKey | undefined): Pick<StoredRequest, 'key
   return key === undefined ? {} : { key: key.text, digest: toHex(key.digest) }
 }
 
-/** The stash of the rows in the request of a job. Most jobs have none. */
+/** The stash with the rows that came in the request of a job. Most jobs have no such stash. */
 export function openOwnStash(team: TeamContext, job: JobKey): TeamStash {
   return new TeamStash(team, `${OWN_STASH}${renderTableId(job)}`)
 }

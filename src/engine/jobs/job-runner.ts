@@ -1,8 +1,9 @@
-// Works on the jobs of a store: jobs started here, and jobs that another engine or an earlier opening has abandoned.
+// Works on the jobs of a store: on jobs that were started here, and on jobs that another engine or an earlier opening
+// has abandoned.
 //
 // Invariants:
 // - Only the holder of a lease works on its job, and every commit of the work checks the lease (commit/job-guard). So
-//   an engine that others have replaced changes nothing, whatever it still does.
+//   an engine that has lost its lease to another engine changes nothing, whatever it still does.
 // - A lease is abandoned when its bytes have not changed for `jobLeaseMs` while this engine watched. Two clocks are
 //   never compared: engines with different clocks decide alike.
 // - A job is entered in the list of open jobs before its record exists, so that every opening finds it.
@@ -50,13 +51,18 @@ const TEAM_JOBS_MAX = 100
 /** Maximum number of jobs of all teams that an engine holds. */
 const JOBS_MAX = 1_000
 
-/** Renewals per duration of a lease. */
+/** Number of renewals per duration of a lease. */
 const RENEWALS = 3
 
-/** A job that so many engines or openings have begun and none has ended fails: it may have ended them. */
+/**
+ * A job fails after this number of engines or openings have begun and not ended it: it may be the job that makes them
+ * crash.
+ */
 const EPOCHS_MAX = 100
 
-/** An entry of the list without a job is deleted after so many milliseconds, if others can start jobs. */
+/**
+ * Time after which an entry of the list without a job is deleted, in milliseconds, if other processes can start jobs.
+ */
 const DANGLING_MS = 600_000
 
 const NO_OWNER: Bytes = new Uint8Array(OWNER_BYTES)
@@ -71,7 +77,7 @@ type OpenJob = HeldJob &
     ended: Promise<void>
   }>
 
-/** The state of a lease, and the monotonic time since when it is known. */
+/** The bytes of a lease, and the monotonic time at which they were first seen. */
 type Seen = Readonly<{ bytes: Bytes | null; since: number }>
 
 export class JobRunner {
@@ -176,7 +182,7 @@ export class JobRunner {
     })
   }
 
-  /** @param tellEnd - Called when the job has ended, although some cleaning up remains. */
+  /** @param tellEnd - Called when the job has ended, before the cleaning up that remains. */
   async #work(
     team: TeamContext,
     job: JobKey,
@@ -194,7 +200,7 @@ export class JobRunner {
       const work = { record, request, guard, onProgress: (at: JobProgress) => held.note(at) }
       checkEpoch(held.lease)
       const doWork = async (): Promise<void> => endIfOpen(team, guard, await doJob(team, work))
-      // A close ends waiting jobs. The next opening continues them.
+      // A close ends the wait of jobs for their turn. The next opening continues these jobs.
       await lifecycle.untilClosed((closing) => this.#turns.run(team.teamId, doWork, closing))
     } catch (failure) {
       outcome = await this.#fail(team, guard, held, failure)
@@ -213,7 +219,7 @@ export class JobRunner {
     held: HeldLease,
     failure: unknown,
   ): Promise<JobOutcome> {
-    if (failure instanceof LeaseLost) return 'left' // Another engine continues, or the job has ended.
+    if (failure instanceof LeaseLost) return 'left' // Another engine continues the job, or the job has ended.
     if (isPassing(failure) && held.lease.epoch < EPOCHS_MAX) {
       await held.giveBack()
       return 'left'
@@ -266,7 +272,7 @@ export class JobRunner {
     const seen = isSame ? before : { bytes: lease, since: now }
     const record = bytes === null ? null : decodeJob(bytes)
     if (bytes === null || record === null) {
-      // No other engine can be creating the job of this entry, and jobs started here were skipped.
+      // If true, nobody is still creating the job of this entry: jobs that are being started here were skipped above.
       const isNever = !this.#context.kv.shared || now - seen.since >= DANGLING_MS
       if (isNever) await this.#forget(team, job)
     } else if (record.state.name !== 'running') {
@@ -277,7 +283,7 @@ export class JobRunner {
     return seen
   }
 
-  /** Imports are left to processes that fetch URLs. */
+  /** Whether this process can do a job. Imports are left to processes that fetch URLs. */
   #canDo({ kind }: JobRecord): boolean {
     return kind !== 'import' || this.#context.options.sources !== undefined
   }
@@ -309,8 +315,8 @@ export class JobRunner {
 }
 
 /**
- * Whether another job may be open. A team, and within it a key limited to tables, leaves at least as much room as it
- * takes.
+ * Whether a job may be added to the open jobs: the room left in the team must exceed the jobs of the same limited key,
+ * and the room left in the store must exceed the jobs of the team.
  */
 export function hasRoom(open: readonly HeldJob[], { teamId, holder }: HeldJob): boolean {
   const ofTeam = open.filter((job) => job.teamId === teamId)
@@ -333,7 +339,7 @@ function checkEpoch({ epoch }: JobLease): void {
   )
 }
 
-/** Ends a job whose work is done, unless the work has ended it. */
+/** Ends a job whose work is done, unless the commit of the work has already ended it. */
 async function endIfOpen(team: TeamContext, guard: JobGuard, result: JobResult): Promise<void> {
   const bytes = await team.partition.read((view) => view.get(jobKey(guard.job)))
   if (bytes === null || decodeJob(bytes).state.name !== 'running') return

@@ -1,4 +1,4 @@
-// The jobs of a team for callers, from their records.
+// Reads the jobs of a team from their records, in the form for callers.
 import {
   decodeJob,
   decodeResult,
@@ -20,7 +20,7 @@ import type { Receipt } from '../types/receipt-types.js'
 export type FoundJob = Readonly<{
   record: JobRecord
   runs: readonly ResultRun[]
-  /** The receipt of the version that the job made; null: not requested, or already deleted. */
+  /** The receipt of the version that the job made; null: it was not requested, or is already deleted. */
   receipt: Receipt | null
 }>
 
@@ -74,7 +74,10 @@ function toEntry(job: JobKey, { kind, table, createdAt, note, state }: JobRecord
   return { id, kind, tableId, status: state.name, createdAt, note }
 }
 
-/** The jobs of a team, newest last. Memory is bounded: of the jobs that are not asked for, only one batch is held. */
+/**
+ * The jobs of a team, newest last. Memory is bounded: of the jobs that the caller does not want, only one batch is in
+ * memory.
+ */
 export function listJobs(
   { lifecycle, partition }: TeamContext,
   { newest = Number.POSITIVE_INFINITY, tables, notes = true }: JobsOptions,

@@ -1,4 +1,4 @@
-// The jobs of a team: started, read, listed.
+// Starts, reads and lists the jobs of a team.
 
 import { monotonicMs } from '../../base/clock.js'
 import { deferred } from '../../base/data-error.js'
@@ -38,7 +38,7 @@ const JOB_BYTES = 256
 
 const REQUESTS = ['create', 'overwrite', 'import', 'note']
 
-/** How often to check a job that another engine works on. */
+/** Pause between two checks of a job that another engine works on, in milliseconds. */
 const POLL_MS = 200
 const WAIT_MS_DEFAULT = 60_000
 const WAIT_MS_MAX = 2 ** 31 - 1
@@ -85,7 +85,7 @@ export class TeamJobs {
     return listJobs(this.#team, options)
   }
 
-  /** Checks a request as the operation itself does, and stores its rows. */
+  /** Checks a request as the operation itself would, and stores its rows. */
   #check(given: JobRequest, job: JobKey): Promise<Checked> {
     const kinds = (['create', 'overwrite', 'import'] as const).filter(
       (kind) => given[kind] !== undefined,
@@ -123,7 +123,7 @@ export class TeamJobs {
     const tableId = checkText('tableId', given.tableId)
     const table = tableKeyOf(tableId)
     await this.#team.partition.read((view) => readHead(this.#team, view, table, tableId))
-    // A malformed schema is refused now. Invalid columns are refused later, in the order of checks.
+    // A malformed schema is refused now. Invalid columns are refused later, in the order of the operation's checks.
     if (readSchema !== undefined) deferred(readSchema)
     const { schema } = given
     const place = { team: this.#team, table, tableId }
@@ -144,7 +144,7 @@ export class TeamJobs {
     const checked = checkImport('import', given, names)
     const { fromUrl, name, format, onSchemaError, receipt, by } = checked
     const said = Object.fromEntries(names.map((option) => [option, Reflect.get(given, option)]))
-    fetchOf(this.#team.options) // Refuses an import in a process without `sources`.
+    fetchOf(this.#team.options) // This refuses an import in a process without `sources`.
     const request = {
       fromUrl,
       onSchemaError,
@@ -157,7 +157,7 @@ export class TeamJobs {
     return { kind: 'import', table: newUuid(this.#team.options.random.bytes(16)), request }
   }
 
-  /** The stash with the rows: a caller's, or one made of them now. */
+  /** The stash with the rows: the caller's stash, or a new one with the given rows. */
   async #stashOf(
     rows: RowsInput | Stash,
     job: JobKey,
@@ -198,7 +198,8 @@ class TeamJob implements Job {
       await this.#runner.wait(job, Math.max(0, left))
       const status = await lifecycle.run(() => this.#status(job))
       const isOver = left <= 0 || monotonicMs() >= endMs
-      // An engine that has done with a job may have left it to another look, or to another engine.
+      // When this engine works no longer on a job, the job may still be open: it was left to a later look, or to
+      // another engine.
       if (status.status !== 'running' || isOver) return status
       await pause(Math.min(POLL_MS, left))
     }

@@ -1,14 +1,13 @@
 // The teams of a shared store that have work for its duties. They are records in the system partition, ordered by due
-// time, so that a duty reads only those that are due.
+// time, so that a duty reads only the records that are due.
 //
 // Invariants:
-// - A team is noted after the commit that left work in it was accepted, or may have been. So a reader of the record
-//   finds the hints that it stands for.
-// - A record is deleted by a commit that checks its bytes, which have a new nonce each time that it is put. So a team
-//   that was noted during a visit is visited again.
-// - Notes are written some time after the commit, many at once, so that no operation waits for them. If a process
-//   dies with unwritten notes, the process that ends its incarnation notes all teams
-//   (maintenance/collect-incarnations).
+// - A team is noted after a commit that leaves work in it, if the commit was accepted or its outcome is unknown. So a
+//   reader of the record finds the hints for which it stands.
+// - A record is deleted by a commit that checks its bytes. The bytes contain a new nonce each time that the record is
+//   put. So a team that was noted during a visit is visited again.
+// - Notes are written some time after the commit, many at once, so that no operation waits for them. If a process dies
+//   with unwritten notes, the process that ends its incarnation notes all teams (maintenance/collect-incarnations).
 
 import { inBatches } from '../../base/batches.js'
 import { BoundedMap } from '../../base/bounded-map.js'
@@ -27,25 +26,28 @@ import { scanBatches } from '../../kv/scan-batches.js'
 import type { ResolvedOptions } from '../arguments/resolve-options.js'
 import type { Background } from './background.js'
 
-/** How often notes are written, in milliseconds. */
+/** Interval at which notes are written, in milliseconds. */
 const WRITE_MS = 10_000
 
 /** Maximum number of unwritten notes. Further ones are left to the daily scan. */
 const NOTES_MAX = 100_000
 
-/** Notes written in one commit. */
+/** Maximum number of notes that one commit writes. */
 const PUT_COUNT = 500
 
-/** Maximum number of records of due teams that a duty reads at once. The next run reads the next ones. */
+/** Maximum number of records of due teams that a duty reads at once. The next run reads the following records. */
 const DUE_MAX = 100_000
 
 /** Maximum number of teams whose next visit is remembered. */
 const VISITS_MAX = 10_000
 
-/** The clocks of processes differ by less, in milliseconds. If they differ by more, a team is visited late. */
+/**
+ * Assumed maximum difference between the clocks of processes, in milliseconds. If it is exceeded, a team may be visited
+ * late.
+ */
 const SKEW_MS = 600_000
 
-/** Duties that each team has for itself. */
+/** Duties that are done team by team. */
 export const TEAM_DUTIES = ['garbageCollection', 'compaction', 'files', 'recompression'] as const
 
 /** Duties that rewrite objects. */
@@ -64,7 +66,7 @@ export class DueTeams {
   readonly #system: KvPartition
   /** The earliest unwritten note of each duty and team. */
   #notes = new Map<string, Note>()
-  /** The times of visits that this process has noted. */
+  /** The times of the next visits, as this process has noted them. */
   readonly #visits = new BoundedMap<string, number>(VISITS_MAX)
   #writing: Promise<void> | undefined
 
@@ -94,26 +96,27 @@ export class DueTeams {
         const result = partition.commit(commit)
         if (left.length === 0) return result
         return result.finally(() => {
-          for (const { duty, due } of left) this.note(duty, teamId, due) // Even if the outcome is unknown.
+          // This is done even if the outcome of the commit is unknown.
+          for (const { duty, due } of left) this.note(duty, teamId, due)
         })
       },
     }
   }
 
-  /** Notes a visit that a duty must make. @param due - When; a past time means now. */
+  /** Notes a visit that a duty must make. @param due - When the visit is due. A past time means now. */
   note(duty: Duty, teamId: string, due: number): void {
     const now = this.#context.options.clock.now()
     const next = due <= now ? 0 : due
     const name = nameTeamDuty(duty, teamId)
     const known = this.#visits.get(name) ?? 0
-    if (known > now + SKEW_MS && known <= next) return // That visit finds the next due time.
+    if (known > now + SKEW_MS && known <= next) return // The known visit will find the next due time.
     const before = this.#notes.get(name)
     if (before !== undefined && before.due <= next) return
     if (this.#notes.size >= NOTES_MAX && before === undefined) return
     this.#notes.set(name, { duty, teamId, due: next })
   }
 
-  /** Notes visits of all duties to teams whose notes may be lost. */
+  /** Notes visits of all duties to teams, because notes of these teams may be lost. */
   async noteAll(teams: readonly string[]): Promise<void> {
     for (const teamId of teams) {
       for (const duty of TEAM_DUTIES) this.note(duty, teamId, 0)
@@ -136,7 +139,7 @@ export class DueTeams {
     while (this.#notes.size > 0) {
       const notes = this.#notes
       this.#notes = new Map()
-      // Duties may leave objects that no record names. A compaction or recompression that does reports it itself.
+      // Duties may leave objects that no record names. Compactions and recompressions report it themselves if they do.
       const isWork = [...notes.values()].some(({ duty, due }) => !REWRITING.has(duty) && due === 0)
       if (isWork) notes.set(nameTeamDuty('objects', ''), { duty: 'objects', teamId: '', due: 0 })
       try {
@@ -183,7 +186,7 @@ export class DueTeams {
 
   /**
    * Ends a visit.
-   * @param records - The records that the visit was for.
+   * @param records - The records that were the reason for the visit.
    * @param next - When the next visit is due; null: no work is left.
    */
   async settle(

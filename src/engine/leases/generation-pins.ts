@@ -1,4 +1,4 @@
-// Generations that scans of this process are reading. Retention spares them.
+// The generations that scans of this process are reading. They are not deleted, even if they are past retention.
 import { type Bytes, fromHex, NO_BYTES, toHex } from '../../base/bytes.js'
 
 export class GenerationPins {

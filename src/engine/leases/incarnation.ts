@@ -1,16 +1,17 @@
-// This opening of the store, for the other processes that have it open. Its record, renewed while the process lives,
-// says what their garbage collections must spare. In each team it has a writer record, which the commits that name
-// new objects check. A store that is not shared has neither, and its commits have no further check.
+// Represents this opening of the store to the other processes that have the store open. The record of the incarnation
+// is renewed while the process lives. It tells the garbage collections of other processes what they must not delete. In
+// each team the incarnation has a writer record, which commits that name new objects check. A store that is not shared
+// has neither record, and its commits have no further check.
 //
 // Invariants:
 // - The record is durable before the first object is put. So an incarnation without a record has no pending object.
 // - A commit that names new objects checks the writer record of their incarnation. A process that ends an incarnation
-//   says so in its record, then deletes its writer records, and only then its other data
-//   (maintenance/collect-incarnations). So no later commit names an object of it.
+//   first marks the record of the incarnation, then deletes its writer records, and only then its other data
+//   (maintenance/collect-incarnations). So no later commit names an object of that incarnation.
 // - A writer record counts only if, after it was put, the record was found not ended. So the process that ends an
 //   incarnation finds every writer record that counts.
-// - Once `publish` has resolved, others know what was held, pinned and settled when it was called. They know what is
-//   pending from the start: all that the record does not call settled.
+// - Once `publish` has resolved, others know what was held, pinned and settled when it was called. What is pending they
+//   know from the beginning: every object that the record does not call settled.
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { every } from '../../base/platform.js'
@@ -30,13 +31,16 @@ import type { Background } from './background.js'
 import type { GenerationPins } from './generation-pins.js'
 import type { ObjectHolds } from './object-holds.js'
 
-/** Renewals of the record per lease. */
+/** Number of renewals of the record per duration of a lease. */
 const RENEWALS = 3
 
-/** Maximum number of pending objects, and of pinned generations, in a record. With more, it says that all are. */
+/**
+ * Maximum number of pending objects, and of pinned generations, in a record. With more, the record says that all are
+ * pending, or pinned.
+ */
 const LISTED_MAX = 1_000
 
-/** Maximum number of teams whose writer record is known to exist. Beyond it, writer records are put again. */
+/** Maximum number of teams whose writer record is known to exist. For further teams, writer records are put again. */
 const WRITERS_MAX = 10_000
 
 const NO_CHECKS: readonly KvCheck[] = Object.freeze([])
@@ -56,7 +60,7 @@ export class Incarnation {
   readonly #parts: IncarnationParts
   readonly #system: KvPartition
   readonly #turns = new KeyedMutex()
-  /** The record as last written; null: not yet. */
+  /** The record as it was last written; null: it was not written yet. */
   #record: Bytes | null = null
   #beat = 0
   /** A renewal that waits for its turn. */
@@ -81,15 +85,15 @@ export class Incarnation {
     return this.#waiting
   }
 
-  /** Called before an object is put. undefined: it may be put at once. */
+  /** Called before an object is put. undefined: the object may be put at once. */
   ready(): Promise<void> | undefined {
     return this.#record !== null || !this.#parts.kv.shared ? undefined : this.publish()
   }
 
   /**
    * The checks of a commit that names new objects in a team.
-   * @throws {StoreError} STORAGE_UNAVAILABLE, at once or as a rejection: others have ended the incarnation of an
-   *   object
+   * @throws {StoreError} STORAGE_UNAVAILABLE, at once or as a rejection: if other processes have ended the incarnation
+   *   of an object
    */
   checksFor(team: TeamPlace, objects: readonly ObjectId[]): Awaitable<readonly KvCheck[]> {
     if (!this.#parts.kv.shared || objects.length === 0) return NO_CHECKS
@@ -122,13 +126,16 @@ export class Incarnation {
     return result
   }
 
-  /** Notes the checks that refused a commit. A missing writer record means that others have ended the incarnation. */
+  /**
+   * Notes the checks that refused a commit. A missing writer record means that another process has ended the
+   * incarnation.
+   */
   readonly noteRefused = (failed: FailedChecks): void => {
     const key = writerKey(this.#parts.ids.incarnation)
     if (failed.some((check) => sameBytes(check.key, key))) this.#lose()
   }
 
-  /** Tells the others that this opening has ended. Call it when no operation is in progress. */
+  /** Tells other processes that this opening has ended. It must be called when no operation is in progress. */
   async end(): Promise<void> {
     this.#stopRenewing?.()
     await this.#turns.run('', async () => {
@@ -152,7 +159,7 @@ export class Incarnation {
         return
       }
       const there = result.failed[0]?.value ?? null
-      // A renewal with an unknown outcome may have been written.
+      // A renewal whose outcome was unknown may have been written.
       if (there !== null && !decodeIncarnation(there).hasEnded) this.#record = there
       else if (this.#hasEnded) return
       else this.#lose()
@@ -187,7 +194,8 @@ export class Incarnation {
     if (this.#writers.size >= WRITERS_MAX) this.#writers.clear()
     const entering = this.#putWriter(this.#parts.kv.partition(teamId)) // Shared by calls, because it is under no lease.
     this.#writers.set(teamId, entering)
-    const isLatest = (): boolean => this.#writers.get(teamId) === entering // False after a loss.
+    // This is false after the incarnation was lost.
+    const isLatest = (): boolean => this.#writers.get(teamId) === entering
     entering.then(
       () => isLatest() && this.#writers.set(teamId, true),
       () => isLatest() && this.#writers.delete(teamId),
@@ -202,11 +210,12 @@ export class Incarnation {
     const record = await this.#system.read((view) => view.get(incarnationKey(incarnation)))
     if (record !== null && !decodeIncarnation(record).hasEnded) return
     if (this.#parts.ids.incarnation === incarnation) this.#lose()
-    await partition.commit({ deletes: [writerKey(incarnation)] }) // It may have been put after the others were deleted.
+    // This record may have been put after the other writer records were deleted.
+    await partition.commit({ deletes: [writerKey(incarnation)] })
     throw takenForEnded(this.#parts.options)
   }
 
-  /** Others have ended the incarnation: this process continues as a new one. */
+  /** Continues as a new incarnation, because another process has ended this one. */
   #lose(): void {
     this.#parts.ids.beginAnew()
     this.#record = null

@@ -9,11 +9,11 @@ export class Lifecycle {
   #running = 0
   #closing: Promise<void> | undefined
   #idle: (() => void) | undefined
-  /** Aborts the work that a close ends. */
+  /** The controllers that a close uses to abort work. */
   readonly #ending = new Set<AbortController>()
   readonly #disk: Pick<DiskSpace, 'check'> | undefined
 
-  /** @param disk - undefined: disk space is not checked. */
+  /** @param disk - Checks disk space; undefined: disk space is not checked. */
   constructor(disk?: Pick<DiskSpace, 'check'>) {
     this.#disk = disk
   }
@@ -50,7 +50,7 @@ export class Lifecycle {
   }
 
   /**
-   * The pieces of a stream until a close. A close waits neither for the end nor for the next piece.
+   * The pieces of a stream until a close. A close waits neither for the end of the stream nor for its next piece.
    * @throws {StoreError} STORE_CLOSED
    */
   async *whileOpen<Piece>(pieces: AsyncIterable<Piece>): AsyncGenerator<Piece, void> {
@@ -89,7 +89,10 @@ export class Lifecycle {
     })
   }
 
-  /** Refuses new operations, aborts fetches, waits for running operations, then runs `end`. Repeated calls share it. */
+  /**
+   * Refuses new operations, aborts fetches, waits for running operations, then runs `end`. Repeated calls share one
+   * close.
+   */
   close(end: () => Promise<void>): Promise<void> {
     if (this.#closing === undefined) {
       this.#closing = this.#drained().then(end)

@@ -1,7 +1,7 @@
 // Keeps objects from being deleted while a backup reads them.
 //
-// Invariant: an object that is named in a view opened under a hold exists until the hold ends. (No record names the
-// objects chosen for deletion earlier, and a name that is gone never returns.)
+// Invariant: an object that is named in a view opened under a hold exists until the hold ends. (Objects that were
+// chosen for deletion before the hold have no name in the view: a name that is gone never returns.)
 
 export class ObjectHolds {
   #held = 0

@@ -1,8 +1,9 @@
-// The first rows of an order, among the rows that a walk offers: as many as are wanted, or as memory holds.
+// Finds the first rows of an order among the rows that a walk offers: the wanted number of rows, or as many as fit into
+// memory.
 //
 // Invariants:
-// - The held rows are exactly the first of the offered rows after `floor`. A row that is not held comes after all of
-//   them.
+// - The held rows are exactly the first of the offered rows after the previous pass. An offered row that is not held
+//   comes after all held rows.
 // - Rows with equal keys are in the order of their positions, so no two rows have the same place.
 import { sortSteps } from '../../base/sort-steps.js'
 import { ITEM_WORK, type Steps } from '../../base/time-slices.js'
@@ -13,46 +14,47 @@ import type { SortColumn } from './order-by.js'
 import { KeyBytes, SortKeys } from './sort-keys.js'
 
 /**
- * The limits of one sort: rows, and bytes of their keys. With the arrays beside them, and two copies of the keys
- * while rows are dropped, about 64 MiB. At least one row is held, however long its key.
+ * The limits of one sort: the number of rows, and the bytes of their keys. The memory of a sort is then about 64 MiB,
+ * including the arrays beside the keys and the two copies of the keys while rows are dropped. At least one row is held,
+ * however long its key.
  */
 export const HELD_ROWS_MAX = 1_048_576
 export const HELD_KEY_BYTES_MAX = 16 * 1024 * 1024
 
-/** Slots per extent, for a position as one number. */
+/** Number of slots per extent, to convert a position to one number. */
 const SLOTS = 65_536
 
-/** The last rows are dropped when so many more than twice the wanted ones are held. */
+/** The last rows are dropped when the number of held rows exceeds twice the wanted number by this number. */
 const SPARE_ROWS = 8_192
 
-/** Rows that are copied in one step. */
+/** Number of rows that are copied in one step. */
 const COPIES_AT_ONCE = 1_024
 
-/** Bytes of a key that are compared as one number. */
+/** Number of bytes of a key that are compared as one number. */
 const PREFIX_BYTES = 6
 
 /** Estimated memory of a text besides its UTF-16 units, in bytes. */
 const TEXT_BYTES = 32
 
 export class BestRows implements FoundRows {
-  /** Rows that were offered. */
+  /** Number of rows that were offered. */
   offered = 0
   isFull = false
   readonly #keys: SortKeys
   readonly #rowsMax: number
-  /** Groups of bytes in a key: one more than texts with a locale. */
+  /** Number of groups of bytes in a key: the number of texts with a locale, plus one. */
   readonly #groups: number
   #held: Held
-  /** Rows of `#held` from before this pass: 1, the last row of the previous pass, or 0. */
+  /** Number of rows of `#held` from before this pass: 1 (the last row of the previous pass) or 0. */
   readonly #base: number
-  /** The rows in order, as of the last sort. */
+  /** The rows in their order at the last sort. */
   #order: Uint32Array = new Uint32Array(0)
-  /** The last held row, after rows behind it were dropped; -1: none were dropped. */
+  /** The last held row, if rows after it were dropped; -1: no rows were dropped. */
   #last = -1
 
   /**
    * @param rowsMax - Maximum number of rows wanted.
-   * @param before - The sorted rows of the previous pass: only rows after all of them are held.
+   * @param before - The sorted rows of the previous pass: only rows after all these rows are held.
    */
   constructor(columns: readonly SortColumn[], rowsMax: number, before?: BestRows) {
     this.#keys = new SortKeys(columns)
@@ -73,7 +75,7 @@ export class BestRows implements FoundRows {
     return Float64Array.from(this.#order, (row) => this.#held.positions[row] ?? 0)
   }
 
-  /** Whether rows have been dropped because enough others come before them. */
+  /** Whether rows have been dropped because enough other rows come before them. */
   get isCut(): boolean {
     return this.#last >= 0
   }
@@ -148,7 +150,7 @@ export class BestRows implements FoundRows {
   }
 }
 
-/** The position in a number. */
+/** The position that a number stands for. */
 export function positionOf(place: number): Readonly<{ extent: number; slot: number }> {
   return { extent: Math.floor(place / SLOTS), slot: place % SLOTS }
 }
@@ -157,14 +159,14 @@ export function positionOf(place: number): Readonly<{ extent: number; slot: numb
 class Held {
   count = 0
   readonly keys = new KeyBytes()
-  /** By row: the first bytes of its key as a number. */
+  /** For each row, the first bytes of its key as a number. */
   prefixes = new Float64Array(64)
   positions = new Float64Array(64)
   textBytes = 0
   readonly #groups: number
-  /** By row and group: the end of its bytes. */
+  /** For each row and group, the end of the group's bytes. */
   #ends: Uint32Array
-  /** By row and column with a locale. */
+  /** For each row and column with a locale, the text of the cell. */
   #texts: (string | undefined)[] = []
 
   constructor(groups: number) {
@@ -198,7 +200,9 @@ class Held {
     }
   }
 
-  /** Whether the bytes after the last key are greater than the first bytes of a row's key. Removes these bytes. */
+  /**
+   * Whether the bytes after the last key are greater than the first bytes of a row's key. If so, removes these bytes.
+   */
   isBehind(row: number): boolean {
     const { bytes, length } = this.keys
     const start = this.#startOf(this.count)
@@ -253,7 +257,10 @@ class Held {
     return row === 0 ? 0 : (this.#ends[row * this.#groups - 1] ?? 0)
   }
 
-  /** The first bytes of the first group as a number: a text with a locale is compared before later groups. */
+  /**
+   * The first bytes of the first group as a number: bytes of later groups must not be included, because a text with a
+   * locale is compared before them.
+   */
   #prefixOf(row: number): number {
     const { bytes } = this.keys
     const start = this.#startOf(row)

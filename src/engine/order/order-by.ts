@@ -14,7 +14,7 @@ export type SortColumn = Readonly<{
   comparison: Exclude<Comparison, 'duration'>
   isDescending: boolean
   ignoresCase: boolean
-  /** null: texts are ordered by code points. */
+  /** The order of texts in a locale; null: texts are ordered by code points. */
   collator: Intl.Collator | null
 }>
 

@@ -1,5 +1,6 @@
-// Reads rows by their positions, in the order of a list. They are looked up in the order of the table, so that of
-// several rows in a frame the first reads the frame and the second caches it.
+// Reads rows by their positions, in the order of a list. The rows are looked up in the order of the table. So if a
+// frame has several of the rows, the look-up of the first reads the frame, and that of the second puts it into the
+// cache.
 import type { Generation } from '../../format/records.js'
 import type { KvView } from '../../kv/kv.js'
 import { type Extent, ExtentWalk } from '../caches/extents.js'
@@ -8,14 +9,17 @@ import type { RowExtent } from '../read/page-writer.js'
 import { findRowAt } from '../read/row-lookup.js'
 import { positionOf } from './best-rows.js'
 
-/** Maximum UTF-16 units of the held texts, approximately. Later rows are not read, and must be requested again. */
+/**
+ * Approximate maximum number of UTF-16 units of the texts in memory. Later rows are not read, and must be requested
+ * again.
+ */
 const TEXT_MAX = 2 * 1024 * 1024
 
 /** A row as served now. */
 export type PlacedRow = Readonly<{ extent: RowExtent; slot: number; text: string }>
 
 /**
- * The first rows of some positions, or all; null for a row that no longer exists.
+ * The rows at some positions, in order: all of them, or the first ones. null for a row that no longer exists.
  * @throws {StoreError} DATA_CORRUPT
  */
 export async function readPlaces(

@@ -1,7 +1,9 @@
-// Sort keys: bytes in the order of the rows, with the values of the first column first, and so on.
+// Sort keys: bytes whose order is the order of the rows. They have the value of the first column, then that of the
+// second, and so on.
 //
 // A byte precedes each value, so that empty cells are last in either direction. The bytes of a value are inverted if
-// its column is descending. A text with a locale has no such bytes: it is held beside them, and ends a group of them.
+// its column is descending. A text with a locale has no such bytes: it is held beside the bytes, and ends a group of
+// bytes.
 import { LOWER_T, QUOTE } from '../../base/ascii.js'
 import { type Bytes, putUint32, utf8 } from '../../base/bytes.js'
 import { foldCase } from '../../base/fold-case.js'
@@ -11,12 +13,14 @@ import { MomentReader } from '../../schema/moments.js'
 import { TestedRow, TextCell } from '../find/tested-cells.js'
 import type { SortColumn } from './order-by.js'
 
-/** The byte before a value, before a token of another kind, and instead of an empty cell. */
+/**
+ * The byte before a value (`VALUE`), before a token of another kind (`OTHER`), and instead of an empty cell (`EMPTY`).
+ */
 const VALUE = 1
 const OTHER = 2
 const EMPTY = 0xff
 
-/** The byte after a value of any length, whose own bytes are greater. */
+/** The byte after a value of variable length. The bytes of such a value are greater than it. */
 const END = 0
 
 const FIRST_BYTES = 1024
@@ -86,7 +90,7 @@ export class KeyBytes {
 export class SortKeys {
   /** Columns with a locale. */
   readonly collated: readonly SortColumn[]
-  /** By column with a locale: the text of the last row; undefined: there is none. */
+  /** For each column with a locale, the text of the last row; undefined: the row has none. */
   readonly texts: (string | undefined)[]
   /** The ends of the groups of bytes of the last row, except the last group. */
   readonly groupEnds: number[] = []
@@ -112,7 +116,7 @@ export class SortKeys {
     this.#puts[0]?.(keys)
   }
 
-  /** Puts the other columns after the first. */
+  /** Puts the bytes of the other columns, after the first column. */
   putOthers(keys: KeyBytes): void {
     for (let column = 1; column < this.#puts.length; column++) this.#puts[column]?.(keys)
   }
@@ -137,7 +141,7 @@ export class SortKeys {
     }
   }
 
-  /** Puts a value. Its result is false if the token is not of its kind. */
+  /** Puts a value. The result is false if the token is not of the column's kind. */
   #valueOf(
     column: SortColumn,
     index: number,
@@ -187,10 +191,16 @@ export class SortKeys {
   }
 }
 
-/** Numbers with one double: the shortest of them is between those that are less and those that are greater. */
+/**
+ * The byte for a number with the shortest spelling of its double. Other numbers with the same nearest double are less
+ * or greater.
+ */
 const SHORTEST = 2
 
-/** Puts the nearest double and, for the few numbers that are not its shortest spelling, their digits. */
+/**
+ * Puts the nearest double of a number. If the number is not the shortest spelling of this double, which is rare, puts
+ * its digits, too.
+ */
 function putNumber(
   keys: KeyBytes,
   number: DecimalReader,

@@ -2,8 +2,8 @@
 //
 // Invariants:
 // - All passes read one view, so the order is that of one version, whatever is committed meanwhile.
-// - Apart from the list, memory does not grow with the table: a pass holds what `BestRows` holds, and the next pass
-//   takes the rows after these.
+// - Apart from the list, memory does not grow with the table: a pass holds the rows that `BestRows` holds, and the next
+//   pass finds the rows after these.
 import { dataError } from '../../base/data-error.js'
 import type { IndexedSchema } from '../caches/schema-cache.js'
 import type { SortedList } from '../caches/sorted-lists.js'
@@ -16,13 +16,13 @@ import type { FindBounds } from '../types/find-types.js'
 import { BestRows } from './best-rows.js'
 import { parseOrderBy, type SortColumn } from './order-by.js'
 
-/** Maximum number of passes of one list: enough for half a gigabyte of keys. */
+/** Maximum number of passes for one list, which is enough for half a gigabyte of keys. */
 const PASSES_MAX = 64
 
-/** The work on a row besides its bytes, in bytes. */
+/** The work on a row in addition to that on its bytes. The unit is the work on a byte. */
 const ROW_WORK = 32
 
-/** What to sort. */
+/** The rows to sort, and their order. */
 export type Sorted = Readonly<{
   where?: FindBounds['where']
   search?: FindBounds['search']
@@ -31,9 +31,9 @@ export type Sorted = Readonly<{
 }>
 
 /**
- * @param rows - How many first rows of the order are wanted. Returns all rows if they fit, and fewer if their keys
- *   are long. Infinity: all rows.
- * @param rowsMax - More rows are not sorted.
+ * @param rows - The wanted number of first rows of the order. Infinity: all rows. The list has all rows if they fit
+ *   into memory, and fewer rows than wanted if their keys are long.
+ * @param rowsMax - Maximum number of rows. If more rows match, they are not sorted.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */
 export async function makeList(
@@ -69,7 +69,7 @@ export async function makeList(
   }
 }
 
-/** One pass. */
+/** Makes one pass. */
 async function bestRows(
   place: TablePlace,
   source: Past,
@@ -83,7 +83,7 @@ async function bestRows(
   return best
 }
 
-/** @param empty - Called when `found` is full, to make room. */
+/** @param empty - Called to make room when `found` is full. */
 async function walkAll(
   { team, table }: TablePlace,
   source: Past,

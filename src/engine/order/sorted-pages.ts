@@ -1,10 +1,12 @@
-// Pages of rows in an order, and pages with the number of matching rows.
+// Makes pages of rows in an order, and pages with the number of matching rows.
 //
 // Invariants:
 // - The order is that of one version, whatever is written meanwhile: one view makes the list of its rows. A
 //   continuation refers to the same list, cached or made again, so no row appears twice.
-// - The rows of a first page are read in the view in which the list was made, or found to be of its version.
-// - Two lists are made at a time, one per team, because a list needs memory and a view.
+// - The rows of a first page are read in one of two views: the view in which the list was made, or a view that shows
+//   the version of the list.
+// - Not more than two lists are made at the same time, and not more than one per team, because a list needs memory and
+//   a view.
 import { NO_BYTES, sameBytes, toBase64Url, toHex, utf8 } from '../../base/bytes.js'
 import { invariant } from '../../base/invariant.js'
 import { sha256Now } from '../../base/platform.js'
@@ -47,16 +49,16 @@ import { parseOrderBy } from './order-by.js'
 import { readPlaces } from './placed-rows.js'
 import { makeList } from './sorted-list.js'
 
-/** Maximum number of rows of an order that are found without a list of all. */
+/** Maximum number of first rows of an order that are found without a list of all rows. */
 const TOP_ROWS_MAX = 10_000
 
-/** Rows that are found at least, for later pages. */
+/** Minimum number of first rows that are found, so that later pages can use them. */
 const TOP_ROWS_MIN = 1_000
 
-/** Maximum number of rows that a page looks up: many rows of a list may have been deleted since. */
+/** Maximum number of rows that a page looks up: many rows of a list may have been deleted since it was made. */
 const LOOKED_ROWS_MAX = 10_000
 
-/** Rows that are read before the first of them is returned. */
+/** Number of rows that are read before the first of them is returned. */
 const ROWS_AT_ONCE = 2_048
 
 /** A list that a scan holds, so that it is made only once. */
@@ -65,9 +67,9 @@ export type HeldList = { list?: SortedList; readonly rows: number }
 export type SortedRequest = FindRequest &
   Readonly<{
     total?: boolean | undefined
-    /** For a scan: receives the list. */
+    /** For a scan: the object that receives the list. */
     held?: HeldList
-    /** For an export: the form of the page's bytes, which are then ordered. */
+    /** For an export: the form of the page's bytes. Their rows are in the requested order. */
     form?: PieceTarget['form']
   }>
 
@@ -82,17 +84,17 @@ type Asked = Readonly<{
   limit: number
 }>
 
-/** A page in an order, or with the number of matching rows, or both. */
+/** Makes a page in an order, or with the number of matching rows, or both. */
 export async function sortedPage(place: TablePlace, request: SortedRequest): Promise<CountedPage> {
   const { team } = place
   if (request.total !== undefined) checkFlag('total', request.total)
   const asked = checkSorted(place, request)
   const known = await serve(place, asked, false)
   if (known !== null) return known
-  // Waiting for memory here would wait for callers that wait for this sort.
+  // No memory is reserved here: a wait for memory could wait for callers that themselves wait for this sort.
   const made = () => serve(place, { ...asked, request: { ...request, reserve: undefined } }, true)
   const page = await team.sorts.run(team.teamId, made, request.signal).catch((failure) => {
-    checkNotAborted('sort', request.signal) // The wait ends with the reason of the signal.
+    checkNotAborted('sort', request.signal) // If the wait ended because of the signal, the error must be ABORTED.
     throw failure
   })
   invariant(page !== null, 'a list was made')
@@ -151,7 +153,7 @@ function tokenOf(
   throw continuationInvalid('it is not a token of this table')
 }
 
-/** null: there is no list, and none is to be made. */
+/** Makes the page from a list; null: there is no list, and no list may be made. */
 function serve(place: TablePlace, asked: Asked, makes: boolean): Promise<CountedPage | null> {
   const { team } = place
   const { request, token } = asked

@@ -1,4 +1,5 @@
-// Scans the rows of one generation in an order: the list is made once and held, the rows are read page after page.
+// Scans the rows of one generation in an order: the sorted list is made once and held, and the rows are read page after
+// page.
 import { checkNotAborted } from '../../base/signals.js'
 import { checkScan } from '../arguments/find-arguments.js'
 import type { TablePlace } from '../context/store-context.js'
@@ -10,7 +11,7 @@ import type { RowWithId } from '../types/read-types.js'
 import type { PageBytes } from '../types/store-types.js'
 import { type HeldList, type SortedRequest, sortedPage } from './sorted-pages.js'
 
-/** Rows that are read together. Each page may touch the whole table. */
+/** Number of rows that are read together. It is large because the rows of each page may be anywhere in the table. */
 const SCAN_ROWS = 10_000
 
 /** Scans rows in the order of `orderBy`; see `scanRows`. */
@@ -29,7 +30,7 @@ export async function* scanSorted(
   }
 }
 
-/** @param pinned - The nonce of a generation that is pinned meanwhile. */
+/** @param pinned - The nonce of the generation to scan, which must stay pinned meanwhile. */
 export async function* sortedPages(
   run: RunOnTable,
   {

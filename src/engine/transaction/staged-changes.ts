@@ -1,13 +1,13 @@
-// What a transaction has read and will commit. The operations of the engine use it as the partition of the team and
-// the commit queue of its tables. Their commits are staged, and their reads see the staged records.
+// What a transaction has read and will commit. The operations of the engine use it as the partition of the team and the
+// commit queue of its tables. Their commits are staged, and their reads see the staged records.
 //
 // Invariants:
-// - Each new view is compared with the heads of all tables read before, and with the records that staged changes
-//   check. So everything read so far belongs to the moment of the last view; otherwise the transaction is in
-//   conflict, and nothing that it does from then on counts. Heads alone are not enough: a compaction swaps an extent
-//   page, which the transaction may have staged too, and leaves the head.
-// - The commit checks the same records.
-// - All changes of a table are planned on its version before the transaction, so that they make one version.
+// - Each new view is compared with the heads of all tables read before, and with the records that staged changes check.
+//   So everything read so far belongs to the moment of the last view; otherwise the transaction is in conflict, and
+//   nothing that it does from then on has an effect. To compare only heads is not enough: a compaction swaps an extent
+//   page, which the transaction may have staged, too, and does not change the head.
+// - The commit checks the same heads and records.
+// - All changes of a table are planned on the version before the transaction, so that together they make one version.
 
 import { type Bytes, sameValue } from '../../base/bytes.js'
 import { invariant } from '../../base/invariant.js'
@@ -34,11 +34,14 @@ import { type StagedRecord, StagedView } from './staged-view.js'
 /** Maximum number of tables that a transaction reads or changes: each view and the commit compare their heads. */
 export const TABLES_MAX = 100
 
-/** Maximum number of records that a transaction writes, and of bytes in them: they are in memory, and in one commit. */
+/**
+ * Maximum number of records that a transaction writes, and of their bytes: the records are in memory, and in one
+ * commit.
+ */
 export const RECORDS_MAX = 20_000
 export const BYTES_MAX = 16 * 1024 * 1024
 
-/** The error when others have changed a table that the transaction read. */
+/** The error for a transaction if others have changed a table that it has read. */
 export function transactionConflict(): StoreError {
   const message =
     'A table that the transaction uses was changed by others; run the transaction again'
@@ -58,13 +61,13 @@ export class StagedChanges implements KvPartition, TableChanges {
   readonly #heads = new Map<string, StagedRecord>()
   /** Checks of operations on records that the transaction has not staged. */
   readonly #checks = new Map<string, KvCheck>()
-  /** Tables with staged changes, and what these do. */
+  /** Tables with staged changes, and what these changes do. */
   readonly #changed = new Map<string, ChangedTable>()
   #isConflict = false
   #hasEnded = false
 
   /**
-   * @param by - Who makes the changes, unless a change names its author itself.
+   * @param by - The author of the changes that do not name their author themselves.
    * @param checkGoesOn - Throws ABORTED if the caller has aborted.
    */
   constructor(team: TeamContext, by: Authored | undefined, checkGoesOn: CheckGoesOn) {
@@ -87,7 +90,7 @@ export class StagedChanges implements KvPartition, TableChanges {
     return this.#staged.size === 0
   }
 
-  /** The tables that the commit changes and that existed before. */
+  /** The tables that the commit changes and that existed before the transaction. */
   get changedPlaces(): readonly WriterPlace[] {
     const places = [...this.#changed.values()].map(({ place }) => place)
     return places.filter(({ table }) => this.#heads.has(byteText(tableHeadKey(table))))
@@ -98,13 +101,13 @@ export class StagedChanges implements KvPartition, TableChanges {
     return this.stagedVersion(table) !== null
   }
 
-  /** The version that the staged changes of a table make; null: it has none. */
+  /** The version of a table after its staged changes; null: it has no staged changes. */
   stagedVersion(table: TableKey): number | null {
     const head = this.#staged.get(byteText(tableHeadKey(table)))?.value ?? null
     return head === null ? null : decodeTableHead(head).version
   }
 
-  /** After a failure: whether others have changed what the transaction has read. */
+  /** Called after a failure. @returns whether others have changed records that the transaction has read */
   async hasMoved(): Promise<boolean> {
     if (!this.#isConflict) {
       await this.#team.partition.read((view) => this.#compare(view)).catch(() => undefined)
@@ -112,7 +115,7 @@ export class StagedChanges implements KvPartition, TableChanges {
     return this.#isConflict
   }
 
-  /** Waits for operations in progress, and refuses others. */
+  /** Refuses new operations, and waits for the operations in progress. */
   async end(): Promise<void> {
     this.#hasEnded = true
     await this.#turns.run('', async () => undefined)
@@ -138,7 +141,7 @@ export class StagedChanges implements KvPartition, TableChanges {
     })
   }
 
-  /** @throws {StoreError} TRANSACTION_CONFLICT if a view does not show what the commit will check */
+  /** @throws {StoreError} TRANSACTION_CONFLICT if a view does not show the values that the commit will check */
   async #compare(view: KvView): Promise<void> {
     const checks = this.#allChecks()
     if (checks.length === 0) return
@@ -188,7 +191,7 @@ export class StagedChanges implements KvPartition, TableChanges {
     const known = this.#changed.get(tableId)
     const isOther = known !== undefined && known.operation !== operation
     this.#changed.set(tableId, {
-      // The team itself, not the team of the transaction.
+      // This is the team itself, not the team of the transaction.
       place: { team: this.#team, table, tableId, by: by ?? known?.place.by ?? this.#by },
       operation: isOther ? 'transaction' : operation,
     })
@@ -216,12 +219,12 @@ export class StagedChanges implements KvPartition, TableChanges {
     return first === null ? 0 : decodeTableHead(first).version
   }
 
-  /** Nothing is read ahead, because each view is compared anyway. */
+  /** Nothing is read ahead, because each view is compared in any case. */
   look(): undefined {
     return undefined
   }
 
-  /** Staged changes meet no others: the commit of the transaction takes the turns. */
+  /** Runs the step at once: staged changes need no turns, because the commit of the transaction takes them. */
   alone<T>(_: unknown, step: () => Promise<T>): Promise<T> {
     return step()
   }
@@ -255,7 +258,7 @@ export class StagedChanges implements KvPartition, TableChanges {
       const staged = this.#staged.get(text)
       const known = staged === undefined ? this.#checks.get(text)?.equals : staged.value
       if (known !== undefined && !sameValue(known, check.equals)) {
-        this.#isConflict = true // Others changed the record between two operations.
+        this.#isConflict = true // Others have changed the record between two operations.
         throw transactionConflict()
       }
       if (known === undefined) this.#checks.set(text, check)
@@ -271,7 +274,7 @@ export class StagedChanges implements KvPartition, TableChanges {
     this.#staged.set(text, { key, value })
   }
 
-  /** Counts all puts as new staged records. @throws {StoreError} LIMIT_EXCEEDED */
+  /** Checks the size of the staged records. All puts count as new records. @throws {StoreError} LIMIT_EXCEEDED */
   #checkSize(puts: NonNullable<KvCommit['puts']>): void {
     if (this.#staged.size + puts.length > RECORDS_MAX) {
       throw limitExceeded(`write more than ${RECORDS_MAX} records`)

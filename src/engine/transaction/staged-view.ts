@@ -1,16 +1,16 @@
-// A view of the records for a transaction: those of a commit, with the staged records laid over them.
+// A view of the records for a transaction: the records of a commit, with the staged records laid over them.
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import { type Bytes, compareBytes } from '../../base/bytes.js'
 import { byteText } from '../../base/platform.js'
 import { keyAfter } from '../../kv/key-range.js'
 import type { KvScan, KvView } from '../../kv/kv.js'
 
-/** A staged record; null: it is deleted. */
+/** A staged record. `value`: null if the record is deleted. */
 export type StagedRecord = Readonly<{ key: Bytes; value: Bytes | null }>
 
 export class StagedView implements KvView {
   readonly #view: KvView
-  /** By the texts of their keys. */
+  /** The staged records, by the texts of their keys. */
   readonly #staged: ReadonlyMap<string, StagedRecord>
   readonly #onRead: (key: Bytes, value: Bytes | null) => void
 
@@ -72,7 +72,7 @@ export class StagedView implements KvView {
       }
       return false
     }
-    const { bytesMax: _, ...whole } = scan // It can end a scan early, like the end of the range.
+    const { bytesMax: _, ...whole } = scan // With `bytesMax`, a scan that ends early looks as if the range had ended.
     let range = { start, limit }
     for (;;) {
       const below = await this.#view.scan({ ...whole, ...range })

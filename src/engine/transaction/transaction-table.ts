@@ -33,10 +33,10 @@ import type {
 import type { TransactionAddOptions, TransactionTable } from '../types/transaction-types.js'
 import { limitExceeded, type StagedChanges } from './staged-changes.js'
 
-/** Maximum number of rows that a transaction reads, counting repeated reads in each call. */
+/** Maximum number of rows that one call of a transaction's function reads. Repeated reads of a row count each time. */
 const ROWS_READ_MAX = 100_000
 
-/** How many rows a transaction has read. */
+/** Counts the rows that a transaction has read. */
 export class RowsRead {
   #count = 0
 
@@ -110,7 +110,7 @@ export class StagedTable implements TransactionTable {
     checkArguments('overwrite in a transaction', request, known)
     const table = this.#open()
     const key = parseTableId(this.id)
-    // The retired rows must be those of an existing version.
+    // An overwrite retires rows, and these must be the rows of an existing version.
     if (key !== null && this.#changes.hasChanged(key)) {
       const message = 'An overwrite must be the first change of its table in a transaction'
       throw new StoreError('REQUEST_VALIDATION_ERROR', message)
@@ -154,7 +154,7 @@ export class StagedTable implements TransactionTable {
     return this.#open().schema()
   }
 
-  /** A result with the version that the staged changes make, even if the operation itself changed nothing. */
+  /** A result with the version after the staged changes, even if the operation itself changed nothing. */
   #versioned<T extends Version>(result: T): T {
     const key = parseTableId(this.id)
     const staged = key === null ? null : this.#changes.stagedVersion(key)

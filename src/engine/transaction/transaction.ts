@@ -1,4 +1,4 @@
-// Runs transactions: optimistic, all or nothing, in one commit.
+// Runs transactions. They are optimistic and atomic: all changes are made in one commit, or none.
 
 import { NO_BYTES } from '../../base/bytes.js'
 import { typeName } from '../../base/options.js'
@@ -62,14 +62,14 @@ async function tryTransaction<T>(
   try {
     const result = await run(new OpenTransaction(staged, changes))
     await changes.end()
-    checkGoesOn() // Even if it changed nothing, or caught the failure of a call.
+    checkGoesOn() // This is checked even if the function changed nothing, or has caught the failure of a call.
     const isDone = !changes.isConflict && (await commitChanges(team, changes, checkGoesOn))
     ids.end()
     return isDone ? result : REFUSED
   } catch (failure) {
     await changes.end()
     ids.endAfter(failure)
-    // An object that a call read may have been replaced and deleted meanwhile.
+    // The failure may have an outdated cause: an object that a call read may have been replaced and deleted meanwhile.
     const isOfOld = isStoreError(failure) && failure.code === 'DATA_CORRUPT'
     if (isOfOld ? await changes.hasMoved() : changes.isConflict) return REFUSED
     throw failure
@@ -82,12 +82,12 @@ async function commitChanges(
   changes: StagedChanges,
   checkGoesOn: CheckGoesOn,
 ): Promise<boolean> {
-  if (changes.isEmpty) return true // All its reads belong to one moment.
+  if (changes.isEmpty) return true // All reads of the transaction belong to one moment, so nothing is checked.
   return team.writers.alone(changes.changedPlaces, async () => {
     changes.stageLog(team.logged)
     const { puts, ...commit } = changes.wholeCommit()
     const more = team.history === undefined ? [] : await changes.historyPuts(team.history)
-    checkGoesOn() // It may have waited for a long time.
+    checkGoesOn() // The wait for the turns may have been long.
     const result = await team.partition.commit({ ...commit, puts: [...puts, ...more] })
     if (!result.ok) team.incarnation.noteRefused(result.failed)
     return result.ok
@@ -99,7 +99,7 @@ class OpenTransaction implements Transaction {
   readonly #changes: StagedChanges
   readonly #rowsRead = new RowsRead()
 
-  /** @param team - The team, with the partition of the transaction. */
+  /** @param team - The team, whose partition is that of the transaction. */
   constructor(team: TeamContext, changes: StagedChanges) {
     this.#team = team
     this.#changes = changes
@@ -143,7 +143,7 @@ class OpenTransaction implements Transaction {
 
 type Ids = StoreContext['ids']
 
-/** Object IDs of the operations in a transaction. They stay pending until the transaction has ended. */
+/** The object IDs of the operations in a transaction. They stay pending until the transaction has ended. */
 class HeldIds implements Ids {
   readonly #ids: Ids
   readonly #held = new Set<ObjectId>()

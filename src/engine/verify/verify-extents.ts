@@ -1,7 +1,7 @@
 // Checks the segments of a generation, a page of entries at a time, and its forward object.
 //
-// Invariant: an object is read after the view that showed its name, and may already be deleted. So a problem counts
-// only if the record still names the object afterwards: a removed name never returns.
+// Invariant: an object is read after the view that showed its name, and may already be deleted. So a problem is
+// reported only if the record still names the object after the read. (A removed name never returns.)
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import {
   decodeExtentEntry,
@@ -39,10 +39,10 @@ export type VerifyContext = Readonly<{
   partition: KvPartition
 }>
 
-/** Attempts to check an entry that a concurrent change replaced. */
+/** Maximum number of attempts to check an entry that others replace meanwhile. */
 const TRIES_MAX = 3
 
-/** The current state of a generation; null: it was dropped or is being dropped. */
+/** The current state of a generation; null: the generation was dropped or is being dropped. */
 type Current = Readonly<{ generation: Generation; versionMax: number }>
 
 async function findCurrent(
@@ -70,7 +70,7 @@ function decodeIfThere(bytes: Bytes | null): ReturnType<typeof decodeRetirement>
   return bytes === null ? undefined : decodeRetirement(bytes)
 }
 
-/** A page of a generation as one view shows it. */
+/** An extent page of a generation, as one view shows it. */
 type SeenPage = Current &
   Readonly<{ number: number; isPast: boolean; entries: readonly ExtentEntry[] }>
 
@@ -91,7 +91,7 @@ async function readNextPage(
   return { ...current, number, isPast, entries }
 }
 
-/** The segments of a generation, a page of entries at a time, and its forward object. */
+/** Checks the segments of a generation, a page of entries at a time, and its forward object. */
 export async function verifyExtents(
   verifying: VerifyContext,
   table: TableKey,
@@ -125,10 +125,10 @@ export async function verifyExtents(
 
 type EntryPlace = Readonly<{ table: TableKey; nonce: Bytes; page: number; index: number }>
 
-/** An entry, and the version that its table has reached, of one view. */
+/** An entry, and the version of its table, both read in one view. */
 type SeenEntry = Readonly<{ entry: ExtentEntry; versionMax: number }>
 
-/** null: its generation was dropped. */
+/** The current entry of an extent; null: the generation was dropped. */
 async function readSeenEntry(
   view: KvView,
   { table, nonce, page, index }: EntryPlace,
@@ -139,7 +139,7 @@ async function readSeenEntry(
   return current === null || entry === null ? null : { entry, versionMax: current.versionMax }
 }
 
-/** The segment of an extent, which a compaction may replace meanwhile. */
+/** Checks the segment of an extent, which a compaction may replace meanwhile. */
 async function verifyEntry(
   { context, findings, partition }: VerifyContext,
   place: EntryPlace,

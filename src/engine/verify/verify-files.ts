@@ -40,12 +40,13 @@ export async function verifyFiles(verifying: VerifyContext, alias: Bytes | null)
   await verifyContents(verifying, UPLOADS_RANGE, (key, bytes) => {
     findings.counts.uploads++
     const upload = decodeUpload(bytes)
-    const content = upload.state === 'received' ? upload.received : null // A completed upload is a file.
+    // The bytes of a completed upload are those of a file.
+    const content = upload.state === 'received' ? upload.received : null
     return { file: renderUploadId({ alias, key }), content }
   })
 }
 
-/** The files head and the markers, in one view. */
+/** Checks the files head and the markers, in one view. */
 async function verifyFileCounts(
   findings: Findings,
   view: KvView,
@@ -97,7 +98,7 @@ async function verifyContents(
   }
 }
 
-/** Checks the content of a record, which may be deleted or replaced meanwhile: see verify-extents. */
+/** Checks the content that a record names. The record may be deleted or replaced meanwhile; see verify-extents. */
 async function verifyContent(
   { context, findings, partition }: VerifyContext,
   { key, bytes, content }: Readonly<{ key: Bytes; bytes: Bytes; content: StoredContent }>,

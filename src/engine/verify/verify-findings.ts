@@ -1,4 +1,4 @@
-// Collects the findings of a verification in bounded memory, and aborts it when it must end.
+// Collects the findings of a verification in bounded memory, and aborts the verification when it must end.
 import { checkNotAborted } from '../../base/signals.js'
 import { isStoreError } from '../../base/store-error.js'
 import type { ObjectId } from '../../objects/objects.js'
@@ -19,7 +19,7 @@ const FINDINGS_MAX = 1_000
 
 const INFORMATION: ReadonlySet<VerifyFindingKind> = new Set(['orphan-object', 'orphan-record'])
 
-/** Maximum number of objects remembered as undamaged: a stash and a table may name the same object. */
+/** Maximum number of objects that are remembered as undamaged, because a stash and a table may name the same object. */
 const FINE_MAX = 100_000
 
 export class Findings {
@@ -39,7 +39,7 @@ export class Findings {
   readonly #options: VerifyOptions
   readonly #lifecycle: Lifecycle
   readonly #kept: VerifyFinding[] = []
-  /** Undamaged segments and objects, by ID. */
+  /** The IDs of undamaged segments and objects. */
   readonly #fine = new Set<ObjectId>()
   #counted: ObjectId | undefined
   #damage = 0
@@ -51,7 +51,9 @@ export class Findings {
     this.#lifecycle = lifecycle
   }
 
-  /** Called before each step, so that neither a caller nor a close waits long. Reports the progress. */
+  /**
+   * Called before each step, so that neither a caller that aborts nor a close has to wait long. Reports the progress.
+   */
   checkGoesOn(): void {
     checkNotAborted('verification', this.#options.signal)
     this.#lifecycle.checkOpen()
@@ -77,7 +79,7 @@ export class Findings {
     for (const problem of problems) this.add(problem, where)
   }
 
-  /** Runs a step. Unreadable data is a finding, and ends only this step. */
+  /** Runs a step. If data is unreadable, that is a finding, and only this step ends. */
   async step<T>(where: VerifyPlace, run: () => Promise<T>): Promise<T | null> {
     this.checkGoesOn()
     try {
@@ -88,7 +90,7 @@ export class Findings {
     }
   }
 
-  /** Counts an object, once for all segments that share it. */
+  /** Counts an object. An object that segments share is counted once. */
   countObject(object: ObjectId): void {
     if (object !== this.#counted) this.counts.objects++
     this.#counted = object

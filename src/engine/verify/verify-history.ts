@@ -38,7 +38,7 @@ import { type Findings, toReadProblem } from './verify-findings.js'
 /** Maximum number of rows that one query looks up. */
 const ROWS_AT_ONCE = 1_000
 
-/** Maximum number of findings reported for one table. */
+/** Maximum number of findings that are reported for one table. */
 const PROBLEMS_MAX = 100
 
 export async function verifyHistory(
@@ -63,7 +63,7 @@ export async function verifyHistory(
   })
 }
 
-/** The first table after another that has a record of a history; null: there is none. */
+/** The next table after `after` that has a record of a history; null: there is none. */
 async function nextTable(view: KvView, after: TableKey | null): Promise<TableKey | null> {
   let first: TableKey | null = null
   for (const { start, limit } of [CHANGES_RANGE, ROWS_BEFORE_RANGE]) {
@@ -104,7 +104,7 @@ class HistoryWalk {
   /** Changes up to this version, and their rows, may be deleted at any time. */
   #deleted = 0
   #problems = 0
-  /** How many rows the changes name. */
+  /** Number of rows that the changes name. */
   #named = 0
   /** Whether all changes were readable, so that the rows that they name can be counted. */
   #isCountable = true
@@ -222,7 +222,10 @@ class HistoryWalk {
     }
   }
 
-  /** Reads the rows, and counts them: if there are more than changes name, some are named by no change. */
+  /**
+   * Reads the earlier forms of rows, and counts them. If there are more than the changes name, some belong to no
+   * change.
+   */
   async #checkRows(): Promise<void> {
     let count = 0
     for await (const entries of scanBatches(
@@ -253,7 +256,7 @@ class HistoryWalk {
     }
   }
 
-  /** Finds the rows that no change names. Called if there are some. */
+  /** Finds the earlier forms of rows that no change names. Called only if there are such rows. */
   async #findUnnamed(): Promise<void> {
     let named: Readonly<{ version: number; runs: readonly SlotRun[] }> = { version: 0, runs: [] }
     const range = tableRange(ROWS_BEFORE_RANGE.start, this.#table)

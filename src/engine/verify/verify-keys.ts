@@ -20,13 +20,13 @@ import { keysOfTable } from '../keys/table-keys.js'
 import type { Problem, VerifyPlace } from '../types/verify-types.js'
 import type { VerifyContext } from './verify-extents.js'
 
-/** Maximum number of attempts to check a table that changes meanwhile. After that it is not checked. */
+/** Maximum number of attempts to check a table that changes meanwhile. After that the key is not checked. */
 const TRIES_MAX = 3
 
-/** Rows of a pass, approximately. Each pass checks a part of all hashes. */
+/** Approximate number of rows of a pass. Each pass checks a part of all hashes. */
 const ROWS_OF_A_PASS = KEYED_ROWS_MAX / 2
 
-/** Checks the key of a table. Does nothing if it has none. */
+/** Checks the key of a table. Does nothing if the table has no key. */
 export async function verifyKeys(
   verifying: VerifyContext,
   table: TableKey,
@@ -101,7 +101,7 @@ function shownPosition({ extent, slot }: Position): string {
   return `slot ${slot} of extent ${extent}`
 }
 
-/** The position of a row that no entry of the index leads to; null: there is none. */
+/** The position of a row to which no entry of the index leads; null: there is none. */
 async function missingIn(
   partition: VerifyContext['partition'],
   place: Readonly<{ table: TableKey; index: Bytes }>,

@@ -34,7 +34,7 @@ async function verifyLog(
   where: VerifyPlace,
 ): Promise<void> {
   const head = await view.get(tableHeadKey(table))
-  if (head === null) return // Left by an earlier version of this package; garbage collection deletes it.
+  if (head === null) return // An earlier version of this package left the log; garbage collection deletes it.
   const { version: latest } = decodeTableHead(head)
   for await (const entries of scanBatches(view, logRange(table, 0))) {
     findings.checkGoesOn()

@@ -29,7 +29,7 @@ import type { StoreContext } from '../context/store-context.js'
 import type { Problem, VerifyPlace } from '../types/verify-types.js'
 import { type Findings, toReadProblem } from './verify-findings.js'
 
-/** Maximum number of findings reported for one generation. */
+/** Maximum number of findings that are reported for one generation. */
 const PROBLEMS_MAX = 100
 
 export type GenerationPlace = Readonly<{
@@ -39,7 +39,7 @@ export type GenerationPlace = Readonly<{
   versionMax: number
 }>
 
-/** @returns the number of live rows; null: they cannot be counted. */
+/** @returns the number of live rows; null: the rows cannot be counted. */
 export async function verifyRows(
   context: Pick<StoreContext, 'segments'>,
   findings: Findings,
@@ -64,7 +64,7 @@ class RowWalk {
   readonly #findings: Findings
   readonly #place: GenerationPlace
   readonly #where: VerifyPlace
-  /** Entries of the last page read; null: the page is unreadable. */
+  /** The last page read. `entries`: null if the page is unreadable. */
   #page: { number: number; entries: readonly ExtentEntry[] | null } | undefined
   #problems = 0
   #rows = 0
@@ -112,7 +112,7 @@ class RowWalk {
     return this.#liveRows
   }
 
-  /** The next extent; null: there are no more. */
+  /** The next extent; null: there are no more extents. */
   async #open(view: KvView, extent: number): Promise<WalkedExtent | null> {
     const { table, generation } = this.#place
     if (extent >= generation.nextExtent) return null
@@ -232,14 +232,18 @@ class RowWalk {
     this.#liveRows += live
   }
 
-  /** The rows that a compaction marked as deleted; null: none, or no compaction; undefined: unreadable footer. */
+  /**
+   * The slots that a compaction marked as deleted; null: it marked none, or there was no compaction; undefined: the
+   * footer is unreadable.
+   */
   async #deletedRows(entry: ExtentEntry | null): Promise<DeletedSlots | undefined> {
     const compacted = compactedSegment(entry)
     if (compacted === null) return null
     try {
       return (await this.#context.segments.footerOnce(compacted)).isDeleted
     } catch (failure) {
-      toReadProblem(failure, 'segment') // The check of the segment reports it, if it is still in use then.
+      // The check of the segment reports the damage, if the segment is still in use then.
+      toReadProblem(failure, 'segment')
       this.#isCountable = false
       return undefined
     }

@@ -1,7 +1,7 @@
 // Checks one segment: only its footer, or all of its rows.
 //
-// Invariant: a finding depends on these bytes alone. The caller checks whether a record still names them before it
-// reports the finding.
+// Invariant: a finding depends on the bytes of the segment alone. Before the caller reports a finding, it checks that a
+// record still names the segment.
 import { isUtf8, yieldToEventLoop } from '../../base/platform.js'
 import { isStoreError } from '../../base/store-error.js'
 import type { SegmentRef } from '../../format/extent-page.js'
@@ -19,12 +19,12 @@ import type { Problem } from '../types/verify-types.js'
 import type { Findings } from './verify-findings.js'
 import { ValuesCheck } from './verify-values.js'
 
-/** Maximum number of problems reported for one segment. */
+/** Maximum number of problems that are reported for one segment. */
 const PROBLEMS_MAX = 10
 
 /** A segment's rows according to the records. */
 export type SegmentExpectation = Readonly<{
-  /** Whether a compaction wrote it: then rows have their own versions, and no columns are listed. */
+  /** Whether a compaction wrote the segment. Then rows have their own versions, and no columns are listed. */
   compacted: boolean
   /** The newest version that a row may have: the version of its table. */
   versionMax: number
@@ -57,7 +57,7 @@ export async function verifySegment(
       const texts = frame.rowTexts(0, frame.rowCount)
       texts.forEach((text, row) => void rows.add(place.firstRow + row, text))
       if (rows.problems.length === 0) problems.push(...valueProblems(valuesCheck, place, frame))
-      await yieldToEventLoop() // The rows of a frame take several milliseconds.
+      await yieldToEventLoop() // To check the rows of a frame takes several milliseconds.
     }
     if (problems.length + rows.problems.length >= PROBLEMS_MAX) break
   }
@@ -104,7 +104,10 @@ function versionProblems(
   return []
 }
 
-/** Kinds that do not depend on the content rules of texts, which may differ between versions of this package. */
+/**
+ * The kinds that are compared. Other kinds depend on rules for the content of texts, which may differ between versions
+ * of this package.
+ */
 const SURE_KINDS = KIND_BIT.string | KIND_BIT.number | KIND_BIT.boolean
 const SURE_SEEN = ~(SEEN.longInteger | SEEN.storedNumbers | SEEN.storedBooleans | SEEN.storedText)
 
@@ -120,7 +123,7 @@ class RowCheck {
     this.#footer = footer
     this.#compacted = compacted
     this.#fromText = footer.columns.some(({ seen }) => (seen & SEEN.fromText) !== 0)
-    // Only the compared kinds are determined: the other rules can be slow.
+    // Only the compared kinds are determined: the rules of other kinds can be slow.
     const sure = { scalarMask: SURE_KINDS, elementMask: SURE_KINDS }
     this.#found = new Map(footer.columns.map(({ id }) => [id, { ...newSummary(id), ...sure }]))
   }

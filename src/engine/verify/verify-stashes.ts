@@ -80,7 +80,10 @@ async function verifyStash(verifying: VerifyContext, stash: string, nonce: Bytes
   }
 }
 
-/** Checks that a stash without chunks has ended. A stash begins with its first chunk, so an open one has lost them. */
+/**
+ * Checks that a stash without chunks has ended. A stash begins with its first chunk, so an open stash without chunks
+ * has lost them.
+ */
 async function checkIsGone(
   { findings, partition, teamId }: VerifyContext,
   stash: string,
@@ -97,7 +100,7 @@ async function checkIsGone(
   )
 }
 
-/** Whether a stash is still open since it was seen. */
+/** Whether a stash that was seen open is still open. */
 async function isOpen(view: KvView, stash: string, nonce: Bytes): Promise<boolean> {
   const bytes = await view.get(stashHeadKey(stash))
   if (bytes === null) return false
@@ -105,7 +108,7 @@ async function isOpen(view: KvView, stash: string, nonce: Bytes): Promise<boolea
   return head.state !== 'expired' && sameBytes(head.nonce, nonce)
 }
 
-/** Chunks from a key on; none if the stash has ended meanwhile. */
+/** The chunks of a stash from a key on; no chunks if the stash has ended meanwhile. */
 async function readSeenChunks(
   { findings }: VerifyContext,
   view: KvView,
@@ -166,7 +169,7 @@ const NO_CHUNK: StoredChunk = {
   segments: [],
 }
 
-/** Checks the segments of a chunk, which a put may replace meanwhile: see verify-extents. */
+/** Checks the segments of a chunk. A put may replace the chunk meanwhile; see verify-extents. */
 async function verifyChunk(
   { context, findings, partition }: VerifyContext,
   { key, bytes, chunk }: SeenChunk,
@@ -194,7 +197,7 @@ async function verifyChunk(
   }
 }
 
-/** Finds chunks of stashes that neither exist nor have ended. Nothing would ever delete them. */
+/** Finds chunks whose stash neither exists nor has ended. Nothing would ever delete these chunks. */
 async function findLostChunks({ findings, partition, teamId }: VerifyContext): Promise<void> {
   await partition.read(async (view) => {
     const heads = new Set<string>()

@@ -1,4 +1,5 @@
-// Checks the tables of a team: the catalog entries that name them, and their generations with all rows.
+// Checks the tables of a team: the catalog entries that name the tables, and the generations of the tables with all
+// their rows.
 
 import { type Bytes, sameBytes, toHex } from '../../base/bytes.js'
 import { messageOf } from '../../base/shown-text.js'
@@ -41,9 +42,9 @@ import { type Findings, toReadProblem } from './verify-findings.js'
 import { verifyKeys } from './verify-keys.js'
 import { verifyRows } from './verify-rows.js'
 
-/** Maximum number of tables listed in one view. */
+/** Maximum number of tables that are listed in one view. */
 const TABLES_AT_ONCE = 1_000
-/** Attempts to check a table that a concurrent change altered. */
+/** Maximum number of attempts to check a table that others change meanwhile. */
 const TRIES_MAX = 3
 const COLUMNS_MAX = 65_535
 
@@ -69,7 +70,10 @@ export async function verifyTables(verifying: VerifyContext): Promise<void> {
   }
 }
 
-/** Checks that each catalog entry names a table, and has a lower order than the next table will get. */
+/**
+ * Checks that each catalog entry names a table, and that its order number is below that of the next table to be
+ * created.
+ */
 async function verifyCatalog(findings: Findings, view: KvView, team: string): Promise<void> {
   const headBytes = await view.get(TEAM_HEAD_KEY)
   const nextOrder = headBytes === null ? 0 : decodeTeamHead(headBytes)
@@ -148,11 +152,11 @@ async function verifyTable(verifying: VerifyContext, table: TableKey): Promise<v
 type SeenTable = Readonly<{
   /** Nonces of the generations that can be read. */
   generations: readonly Bytes[]
-  /** Whether its rows could be counted, apart from the reported problems. */
+  /** Whether the rows of the table could be counted in spite of the reported problems. */
   isCounted: boolean
 }>
 
-/** Checks the records of a table in one view. null: there is no such table. */
+/** Checks the records of a table in one view. null: the table does not exist. */
 async function verifyRecords(
   context: StoreContext,
   findings: Findings,
@@ -260,8 +264,8 @@ function isStorage(failure: unknown): boolean {
 }
 
 /**
- * Checks that no records lie between the generations: nothing would ever delete them.
- * @param kept - The generations, newest first.
+ * Checks that no records lie between the positions of the generations: nothing would ever delete such records.
+ * @param kept - The existing generations, newest first.
  */
 async function verifyForgotten(
   findings: Findings,
@@ -285,7 +289,7 @@ async function verifyForgotten(
   }
 }
 
-/** Checks that there are no records at the positions of the table's next extents. */
+/** Checks that there are no records at the positions of extents that the table will create. */
 async function verifyUnused(
   findings: Findings,
   view: KvView,

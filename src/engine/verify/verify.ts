@@ -2,8 +2,8 @@
 //
 // Invariants:
 // - Nothing is changed and no operation is delayed: each view shows one commit.
-// - A finding was true at some moment of the verification: see verify-rows and verify-extents.
-// - A failed read ends only its own step, so that one damaged record hides no others.
+// - Every finding was true at some moment of the verification; see verify-rows and verify-extents.
+// - A failed read ends only its own step, so that a damaged record does not hide other damage.
 
 import { type Bytes, fromUtf8, sameBytes, toHex } from '../../base/bytes.js'
 import {
@@ -70,7 +70,7 @@ export async function verifyStore(
   const system = context.kv.partition('')
   const teams = (await findings.step({}, () => system.read(readTeams))) ?? []
   const partitions = await verifyKv(context, findings)
-  // Read again: a team is entered before its first record, and may have been added meanwhile.
+  // The teams are read again, because a team may have been added meanwhile. It is entered before its first record.
   const known = new Set([
     ...teams,
     ...((await findings.step({}, () => system.read(readTeams))) ?? []),
@@ -102,7 +102,7 @@ function checkVerifyOptions(options: VerifyOptions): void {
   checkFunctionOption('onProgress', onProgress)
 }
 
-/** Runs the key-value store's own check. @returns the partitions that it holds. */
+/** Runs the key-value store's own check. @returns the partitions that the key-value store holds */
 async function verifyKv({ kv }: StoreContext, findings: Findings): Promise<readonly string[]> {
   const partitions: string[] = []
   await findings.step({}, async () => {
@@ -115,7 +115,7 @@ async function verifyKv({ kv }: StoreContext, findings: Findings): Promise<reado
   return partitions
 }
 
-/** The records of the system partition: each alias has both records. */
+/** Checks the records of the system partition, among others that each alias has both records. */
 async function verifySystem(
   findings: Findings,
   view: KvView,
@@ -153,7 +153,10 @@ async function verifySystem(
   }
 }
 
-/** Checks that the codecs record names every codec seen in frames. It is read last, because it only grows. */
+/**
+ * Checks that the codecs record names every codec that was seen in frames. The record is read last, because it only
+ * grows.
+ */
 async function verifyCodecs(findings: Findings, view: KvView): Promise<void> {
   const record = await view.get(CODECS_KEY)
   if (record === null || (decodeCodecs(record) & findings.codecs) === findings.codecs) return
@@ -261,14 +264,15 @@ async function missingPart(view: KvView, job: JobKey, bytes: Uint8Array): Promis
   return null
 }
 
-/** Maximum number of objects of one window; each takes about 100 bytes. */
+/** Maximum number of objects of one window. Each object takes about 100 bytes of memory. */
 const WINDOW_MAX = 100_000
 
 /**
  * Finds the objects that no record names. They are harmless: garbage collection deletes them later.
  *
- * Objects are listed in windows, and a walk over all names removes the named ones from a window, so memory is bounded
- * by the window. An object that was listed before the walk and not named in it is an orphan, or pending.
+ * Objects are listed in windows, and a walk over all names removes the named objects from a window. So the window
+ * bounds the memory. An object that was listed before the walk, and that the walk did not find named, is an orphan or
+ * pending.
  */
 async function verifyOrphans(
   context: StoreContext,
@@ -287,7 +291,7 @@ async function verifyOrphans(
       after = listed[listed.length - 1] ?? after
       isDone = listed.length === 0
     }
-    // An object stops being pending when a record names it, so this check comes before the names.
+    // An object stops being pending when a record names it, so pending objects are read before the names.
     const { isPending } = await readInUse(context)
     for (const id of [...unnamed]) if (isPending(id)) unnamed.delete(id)
     for (const partition of unnamed.size === 0 ? [] : await partitions()) {

@@ -46,8 +46,8 @@ export function checkText(what: string, given: unknown): string {
 }
 
 /**
- * Checks that a value is one of several words. The first word is the default. @throws {StoreError}
- * REQUEST_VALIDATION_ERROR
+ * Checks that a value is one of several words. The first word is the default.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */
 export function checkChoice<Choice extends string>(
   name: string,
@@ -150,8 +150,8 @@ export function checkVersion(given: unknown, name = 'version'): void {
 }
 
 /**
- * Checks a version after which a feed begins. 0 is before the first version. @throws {StoreError}
- * REQUEST_VALIDATION_ERROR
+ * Checks a version after which a feed begins. 0 is before the first version.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */
 export function checkSince(given: unknown): void {
   if (given !== 0) checkVersion(given, 'since')

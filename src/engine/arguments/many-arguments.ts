@@ -57,7 +57,8 @@ export function checkRowList(
 export type DeleteCondition = Readonly<{ where: Where; all: boolean }>
 
 /**
- * The condition on the rows to delete; undefined: there is no condition. @throws {StoreError} REQUEST_VALIDATION_ERROR
+ * The condition on the rows to delete; undefined: there is no condition.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */
 export function conditionIn(which: RowsToDelete): DeleteCondition | undefined {
   if (Array.isArray(which) || !isRecord(which)) return undefined

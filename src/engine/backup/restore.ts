@@ -144,7 +144,7 @@ async function restoreFrames(
 
 type Records = Extract<BackupFrame, { kind: 'records' }>
 
-/** The stashes of callers. They are either kept usable, or ended and listed. */
+/** The stashes of callers. They are either kept usable, or listed as unusable. */
 class RestoredStashes {
   readonly unusable: RestoreResult['unusableStashes'][number][] = []
   readonly #baseBefore: number

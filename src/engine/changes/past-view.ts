@@ -94,7 +94,8 @@ export class PastView implements KvView {
   }
 
   async *#now(scan: KvScan): AsyncGenerator<readonly [Position, Bytes], void> {
-    const { bytesMax: _, ...whole } = scan // With `bytesMax`, a scan that ends early looks as if the range had ended.
+    // Not `bytesMax`: a scan that it ends early would look like the end of the range.
+    const { bytesMax: _, ...whole } = scan
     let { start } = scan
     for (;;) {
       const entries = await this.#view.scan({ ...whole, start })

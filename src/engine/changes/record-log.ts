@@ -51,7 +51,10 @@ export function loggedChange(
   }
 }
 
-/** The rows that a change adds, changes and removes, by its records. They do not show rows of rewritten extents. */
+/**
+ * The rows that a change adds, changes and removes, by its records. The records do not show the rows of rewritten
+ * extents.
+ */
 function countChangedRows(
   table: TableKey,
   before: TableHead | null,

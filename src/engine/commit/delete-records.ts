@@ -72,7 +72,8 @@ export async function deleteRanges(
 }
 
 /**
- * Drops the ranges that end before a key, which are last. @returns whether the key is in the range that is then last
+ * Drops the ranges that end before a key, which are last.
+ * @returns whether the key is in the range that is then last
  */
 function isInNext(ranges: KeyRange[], key: Bytes): boolean {
   for (;;) {

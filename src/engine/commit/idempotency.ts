@@ -29,7 +29,7 @@ export type IdempotencyState = Readonly<{
 type Limits = Pick<ResolvedOptions, 'clock' | 'idempotencyTtlMs'>
 
 /**
- * @param table - Reads the stored result of a key.
+ * Reads the stored result of a key.
  * @param table - The table that the operation adds to; null: the operation creates a table. A result of another table
  *   is no repeat, even with the same digest: its row IDs would be those of another table.
  * @param given - undefined: the operation has no key, and the result is null.

@@ -354,7 +354,7 @@ export class SharedTableWriter {
   }
 }
 
-/** Whether a plan failed because the table is too busy at present. */
+/** Whether a plan failed with STORAGE_UNAVAILABLE, so that it may succeed later. */
 function isBusy(tried: Readonly<{ planned: unknown } | { failure: unknown }>): boolean {
   if (!('failure' in tried)) return false
   return isStoreError(tried.failure) && tried.failure.code === 'STORAGE_UNAVAILABLE'

@@ -265,8 +265,8 @@ export class TableWriter {
   }
 
   /**
-   * Drops the records of durable commits from the overlay, because the next view has them. A record that a commit in
-   * flight writes, too, stays.
+   * Drops the records of durable commits from the overlay, because the next view has them. Records that a commit in
+   * flight also writes stay in the overlay.
    */
   #dropSettled(): void {
     if (this.#settled.length === 0) return

@@ -95,7 +95,8 @@ export class SegmentCodecs {
   async #extend(codecs: number): Promise<void> {
     const record = await this.#read()
     if (record === null && (await this.#hasSegments())) {
-      // There may be segments now, unless another call or process has created the record before them.
+      // If the record is still missing, it does not precede the segments. Otherwise another call or process has just
+      // created both.
       if ((await this.#read()) === null) this.#noted = 'any'
       return
     }

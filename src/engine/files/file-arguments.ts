@@ -66,8 +66,8 @@ export function isName(given: unknown): given is string {
 }
 
 /**
- * Checks the ID of an app or an owner. The result is empty if no ID is given. @throws {StoreError}
- * REQUEST_VALIDATION_ERROR
+ * Checks the ID of an app or an owner. The result is empty if no ID is given.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */
 export function checkName(what: 'appId' | 'owner', given: unknown): string {
   if (given === undefined) return ''

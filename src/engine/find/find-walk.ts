@@ -23,8 +23,8 @@ import type { RowMatcher } from './row-matcher.js'
 /** Receives the matching rows, in order. */
 export interface FoundRows {
   /**
-   * Takes rows of a frame. @returns the number of rows taken, which is lower than that of the given rows if there is no
-   * more room
+   * Takes rows of a frame.
+   * @returns the number of rows taken, which is lower than that of the given rows if there is no more room
    */
   take(extent: Run['extent'], rows: FrameRows): number
   /** Whether the sink takes no more rows. */
@@ -148,7 +148,8 @@ async function selectSegmentRun(
 type Reading = Readonly<{ run: Run; texts: Texts; wanted: Wanted; work: WalkWork }>
 
 /**
- * Tests a run that has only row records. @returns the slot of the first row that was not taken; null: all were taken
+ * Tests a run that has only row records.
+ * @returns the slot of the first row that was not taken; null: all were taken
  */
 async function searchRecords({ run, texts, wanted, work }: Reading): Promise<number | null> {
   const tests = wanted.matcher?.tests ?? 0

@@ -81,7 +81,8 @@ const FOLDING: readonly Operator[] = Object.freeze([
 ])
 
 /**
- * Checks a condition. @returns null: every row matches
+ * Checks a condition.
+ * @returns null: every row matches
  * @param search - A text that one of the text columns must contain, without case. An empty text is no condition.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR, with the column, the value and the rule if a value breaks a rule
  */

@@ -12,8 +12,8 @@ import type { StashChunk, StashEntry } from '../types/row-types.js'
 import { firstNumber, readStash } from './stash-records.js'
 
 /**
- * The chunks of a stash in order. @throws {StoreError} STASH_NOT_FOUND in the cases in which an operation that uses the
- * stash throws it
+ * The chunks of a stash in order.
+ * @throws {StoreError} STASH_NOT_FOUND in the cases in which an operation that uses the stash throws it
  */
 export async function listChunks(
   team: TeamContext,

@@ -52,8 +52,8 @@ export class CountShare {
   }
 
   /**
-   * Whether it is time to count again. @param room - The room of each limit, less what this process has added since the
-   * count.
+   * Whether it is time to count again.
+   * @param room - The room of each limit, less what this process has added since the count.
    */
   isSpent(room: readonly number[]): boolean {
     if (monotonicMs() - this.#since < COUNT_MS) return false

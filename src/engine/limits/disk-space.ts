@@ -43,7 +43,8 @@ export class DiskSpace {
   }
 
   /**
-   * Checks that there is space for a write. @returns undefined: no wait is needed
+   * Checks that there is space for a write.
+   * @returns undefined: no wait is needed
    * @throws {StoreError} INSUFFICIENT_STORAGE, at once or as a rejection
    */
   check(): Promise<void> | undefined {

@@ -106,7 +106,8 @@ async function isPast(view: KvView, head: StashHead, oldest: number): Promise<bo
 }
 
 /**
- * When the last chunk was put. @param enough - The search ends at a time after this: the result may then be too early
+ * When the last chunk was put.
+ * @param enough - The search ends at a time after this: the result may then be too early
  */
 async function lastPutAt(
   view: KvView,

@@ -71,8 +71,8 @@ export function withStaged(
 }
 
 /**
- * Whether a page still names all segments of a group that it named before. @param entries - The current entries of the
- * page.
+ * Whether a page still names all segments of a group that it named before.
+ * @param entries - The current entries of the page.
  */
 export function isNamedBy(entries: readonly ExtentEntry[], page: Bytes, group: Group): boolean {
   return group.every(({ ref, at }) => {

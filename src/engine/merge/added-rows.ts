@@ -20,8 +20,8 @@ type AddedParts = Readonly<{
 }>
 
 /**
- * @param matched - One bit per input row: 1 if the table has its key, so that it is not added. @param count - The
- *   number of added rows.
+ * @param matched - One bit per input row: 1 if the table has its key, so that it is not added.
+ * @param count - The number of added rows.
  */
 export async function addedRows(
   parts: AddedParts,

@@ -175,8 +175,8 @@ export class TableRows {
   }
 
   /**
-   * The stored text of a row without the cells of dropped columns. @param version - The table version that last wrote
-   * the row.
+   * The stored text of a row without the cells of dropped columns.
+   * @param version - The table version that last wrote the row.
    */
   shown(text: string, version: number): string {
     return hideDropped(text, this.#reading.past, version)

@@ -19,8 +19,8 @@ import { readHead } from './generations.js'
 import { findRow, recordsOfRow } from './row-lookup.js'
 
 /**
- * The row with an ID as JSON, and its version; null: no such row exists. @throws {StoreError} TABLE_NOT_FOUND,
- * DATA_CORRUPT
+ * The row with an ID as JSON, and its version; null: no such row exists.
+ * @throws {StoreError} TABLE_NOT_FOUND, DATA_CORRUPT
  */
 export function readRowJson(
   place: TablePlace,

@@ -86,7 +86,10 @@ class Reading {
     this.next = next
   }
 
-  /** Whether all reads of the run have begun. False while the frames of the segment are unknown. */
+  /**
+   * Whether all reads of the run have begun. While its frames are unknown, this is known only from the segment's
+   * opening.
+   */
   get isBegun(): boolean {
     const { frames, next, opening, run } = this
     if (frames === undefined) return opening?.isWhole === true

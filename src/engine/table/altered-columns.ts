@@ -261,7 +261,10 @@ class CellConverter {
     return line
   }
 
-  /** null: the cell does not fit. An empty text fits only the kinds of text: others would store it as an empty cell. */
+  /**
+   * The token of a cell after the conversion; null: the cell does not fit. An empty text fits only columns of text:
+   * columns of other kinds would lose it.
+   */
   *#convertCell(token: string): Steps<string | null> {
     const { type } = this.#column
     const rules = { formatChecks: this.#team.options.formatChecks, inferred: false }

@@ -155,8 +155,8 @@ type ReadyTable = Readonly<{
 }>
 
 /**
- * Commits the table. @returns the result, or the first result of the request's key; null: the stash has changed since
- * it was read
+ * Commits the table.
+ * @returns the result, or the first result of the request's key; null: the stash has changed since it was read
  */
 async function commitTable(
   team: TeamContext,

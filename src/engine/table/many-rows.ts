@@ -181,8 +181,8 @@ export async function keepingResult<T>(
 }
 
 /**
- * @param rowIds - Called before each look. It returns the rows that a search has found so far, perhaps in the turn of
- *   the change.
+ * @param rowIds - Returns the IDs of the rows to read. It is called before each look, because a search in the turn of
+ *   the change may have found other rows.
  * @returns undefined: the store is not shared, so nothing is read ahead
  */
 export function aheadOfRows(

@@ -99,7 +99,7 @@ export type KeyedInput = Readonly<{
 }>
 
 /**
- * @param beside - The table whose rows the input is compared with, too; null: none.
+ * @param beside - The table with whose keys those of the input are compared, too; null: there is none.
  * @throws {StoreError} KEY_NOT_UNIQUE; REQUEST_VALIDATION_ERROR: too many rows; ABORTED
  */
 export async function compareKeys(

@@ -59,7 +59,9 @@ function checkDefined(schema: unknown): void {
   throw new StoreError('REQUEST_VALIDATION_ERROR', `The schema of a table ${remedy}`)
 }
 
-/** Has no types of rows, which do not exist at run time: only `TypedTransactionTable` declares them. */
+/**
+ * This class declares no types of rows, because types do not exist at run time: `TypedTransactionTable` declares them.
+ */
 class SchemaRows<T extends TransactionTable>
   implements Record<keyof TypedTransactionTable<AnySchema>, unknown>
 {

@@ -72,7 +72,8 @@ export class StagedView implements KvView {
       }
       return false
     }
-    const { bytesMax: _, ...whole } = scan // With `bytesMax`, a scan that ends early looks as if the range had ended.
+    // Not `bytesMax`: a scan that it ends early would look like the end of the range.
+    const { bytesMax: _, ...whole } = scan
     let range = { start, limit }
     for (;;) {
       const below = await this.#view.scan({ ...whole, ...range })

@@ -69,7 +69,7 @@ async function tryTransaction<T>(
   } catch (failure) {
     await changes.end()
     ids.endAfter(failure)
-    // The failure may have an outdated cause: an object that a call read may have been replaced and deleted meanwhile.
+    // DATA_CORRUPT may be no damage: an object that a call read may have been replaced and deleted meanwhile.
     const isOfOld = isStoreError(failure) && failure.code === 'DATA_CORRUPT'
     if (isOfOld ? await changes.hasMoved() : changes.isConflict) return REFUSED
     throw failure

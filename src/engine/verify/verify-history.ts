@@ -91,7 +91,7 @@ async function verifyTableHistory(
   await new HistoryWalk(findings, view, table, { where, version }).run()
 }
 
-/** A version, and the `since` of its change; null: it cannot be read. */
+/** A version, and the `since` of its change; null: the change cannot be read. */
 type Seen = Readonly<{ version: number; since: number | null }>
 
 class HistoryWalk {
@@ -145,7 +145,7 @@ class HistoryWalk {
     this.#findings.add({ kind, message }, this.#where)
   }
 
-  /** @returns the `since` of the change; null: it cannot be read. */
+  /** @returns the `since` of the change; null: the change cannot be read */
   async #checkChange(version: number, bytes: Bytes, last: Seen | null): Promise<number | null> {
     if (version > this.#version) {
       this.#tell('record-mismatch', `There is a change with version ${version}`)
@@ -161,7 +161,7 @@ class HistoryWalk {
       )
       return null
     }
-    if (version <= this.#deleted) return change.since // A garbage collection deletes it.
+    if (version <= this.#deleted) return change.since // A garbage collection may be deleting the change.
     this.#checkSince(version, change.since, last)
     await this.#checkRowsOf(version, change)
     return change.since
@@ -235,7 +235,7 @@ class HistoryWalk {
       this.#findings.checkGoesOn()
       for (const [key, bytes] of entries) {
         const { position, version } = decodeRowBeforeKey(key)
-        if (version <= this.#deleted) continue // A garbage collection deletes it.
+        if (version <= this.#deleted) continue // A garbage collection may be deleting the record.
         count++
         if (this.#findings.full) this.#checkRow(position, version, bytes)
       }

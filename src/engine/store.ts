@@ -121,7 +121,9 @@ async function compareClock({ kv, options }: StoreContext): Promise<void> {
   if (ask !== undefined) await options.clock.compare(ask)
 }
 
-/** Maximum number of concurrent sorts: each sort holds up to about 64 MiB, and a view. A team has only one of them. */
+/**
+ * Maximum number of concurrent sorts: each sort holds up to about 64 MiB, and a view. A team has only one at a time.
+ */
 const SORTS_MAX = 2
 
 function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions): StoreContext {

@@ -135,7 +135,7 @@ export const NO_PAGES: PagePuts = { puts: [], checks: [] }
 
 /**
  * Plans the extent pages that append entries to a generation. A page that already has entries is checked, because a
- * concurrent compaction may replace one of them.
+ * concurrent compaction may replace an entry.
  * @param firstExtent - The extent of the first new entry. All earlier extents have entries.
  */
 export async function appendEntries(

@@ -94,7 +94,7 @@ export class PastView implements KvView {
   }
 
   async *#now(scan: KvScan): AsyncGenerator<readonly [Position, Bytes], void> {
-    // Not `bytesMax`: a scan that it ends early would look like the end of the range.
+    // `bytesMax` is left out: a scan that it ended early would look like the end of the range.
     const { bytesMax: _, ...whole } = scan
     let { start } = scan
     for (;;) {

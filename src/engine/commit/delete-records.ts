@@ -7,8 +7,8 @@ import type { KeyRange, KvCheck, KvCommit, KvPartition } from '../../kv/kv.js'
 const DELETE_COUNT = 500
 
 /**
- * Deletes the records that still have the given bytes; keeps those that have changed.
- * @returns how many were deleted.
+ * Deletes the records that still have the given bytes; keeps the records that have changed.
+ * @returns the number of deleted records.
  */
 export async function deleteUnchanged(
   partition: KvPartition,
@@ -21,7 +21,7 @@ export async function deleteUnchanged(
 }
 
 /**
- * Commits changes of many records that still have the given bytes; leaves out those that have changed.
+ * Commits changes of many records that still have the given bytes; leaves out the records that have changed.
  * @returns the records that were unchanged.
  */
 export async function commitUnchanged<Record extends KvCheck>(

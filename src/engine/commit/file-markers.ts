@@ -54,7 +54,7 @@ export function putMarkers(
   return files.isEmpty ? [] : markNamed(read, random, files)
 }
 
-/** The keys of the records that `putMarkers` reads, so that one query can read them with others. */
+/** The keys of the records that `putMarkers` reads, so that one query can read these and other records. */
 export function recordsOfMarkers(files: FileIds): Bytes[] {
   return files.isOverfull ? [] : [...files.keys()].map(fileKey)
 }

@@ -6,7 +6,7 @@ import type { KvCheck, KvPartition } from '../../kv/kv.js'
 /** The holder of a lease, and the number of times that the lease was taken. */
 export type Holder = Readonly<{ owner: Bytes; epoch: number }>
 
-/** Another process has the lease, or the work has ended: this process must do no more of it. */
+/** Another process has the lease, or the work has ended: this process must not continue the work. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
 

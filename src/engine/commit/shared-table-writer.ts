@@ -61,7 +61,10 @@ export class SharedTableWriter {
   readonly #looks: TableLooks
   /** The head for the next plan; undefined: it is not known. */
   #head: Readonly<{ bytes: Bytes; head: TableHead }> | undefined
-  /** The commits that lead to `#head`, oldest first: the latest durable ones, those in flight, and the next one. */
+  /**
+   * The commits that lead to `#head`, oldest first: the latest durable commits, the commits in flight, and the next
+   * commit.
+   */
   #chain: JoinedCommit[] = []
   #chainBytes = 0
   /** What the chain writes besides the head, by the texts of keys. */

@@ -1,5 +1,5 @@
-// Wakes those who wait for the next change of a table. A change of this process wakes them when it is durable. A
-// change of another process, on a shared store, wakes them when a look at the heads of all watched tables finds it.
+// Wakes the waiters for the next change of a table. A change of this process wakes them when it is durable. A change of
+// another process, on a shared store, wakes them when a look at the heads of all watched tables finds it.
 import { type Bytes, sameBytes, toHex } from '../../base/bytes.js'
 import { pause } from '../../base/pause.js'
 import { type TableKey, tableHeadKey } from '../../format/keys.js'
@@ -8,7 +8,7 @@ import type { KvPartition } from '../../kv/kv.js'
 /** Pause between two looks at the heads of watched tables, in milliseconds. A look is one query per team. */
 const LOOK_MS = 25
 
-/** Pause after a failed look, in milliseconds. Those who wait are woken, and meet the failure themselves. */
+/** Pause after a failed look, in milliseconds. The waiters are woken, and get the failure themselves when they read. */
 const FAILED_LOOK_MS = 1_000
 
 /** The time from one change of a table to the next. */

@@ -50,8 +50,8 @@ export type TableChanges = Readonly<{
    */
   look(place: WriterPlace, ahead: AheadOfTurn): Promise<TableLook> | undefined
   /**
-   * Runs a step in the turns of several tables, with no change of them in progress in this process. Turns are taken
-   * in a fixed order, so two steps never wait for each other.
+   * Runs a step in the turns of several tables, while no change of these tables is in progress in this process. Turns
+   * are taken in a fixed order, so two steps never wait for each other.
    */
   alone<T>(places: readonly WriterPlace[], step: () => Promise<T>): Promise<T>
 }>

@@ -11,7 +11,7 @@ import { workOfRow } from './columns-of-chunk.js'
 import type { RowSink } from './read-json-bytes.js'
 
 /**
- * Reads all rows except those of the last segment: `take` of the builder returns these, and the scanner has their
+ * Reads all rows, but does not end the last segment: `take` of the builder returns its rows, and the scanner has their
  * cells.
  * @returns false: the scanner is unsure of a row. Then the results so far do not count, and the exact path must read
  *   the whole body.

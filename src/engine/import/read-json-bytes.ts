@@ -20,7 +20,7 @@ export interface RowSink {
 }
 
 /**
- * Reads all rows except those that `builder` still holds at the end: `take` returns these.
+ * Reads all rows. The rows that `builder` still holds at the end are then returned by its `take`.
  * @returns false: a row is refused, or the body cannot be read by rows. Then the results so far do not count, and the
  *   exact path must read the whole body to report the problem.
  */

@@ -289,7 +289,7 @@ export class RowsReader {
     return conformed.chunk
   }
 
-  /** Adds an object to those of the operation, which are pending until `released`. */
+  /** Adds an object to the objects of the operation, which are pending until `released`. */
   add(written: Readonly<{ object: ObjectId }> | null | undefined): void {
     if (written) this.#objects.push(written.object)
   }

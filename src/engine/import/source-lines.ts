@@ -3,8 +3,7 @@ import { withLine } from '../../base/data-error.js'
 import { isStoreError } from '../../base/store-error.js'
 
 /**
- * Maximum number of noted rows that do not begin on the line after the previous row's. After so many, lines are
- * unknown.
+ * Maximum number of noted rows that do not begin on the line after the previous row's. After them, lines are unknown.
  */
 const STEPS_MAX = 65_536
 

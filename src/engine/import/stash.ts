@@ -115,8 +115,8 @@ export class TeamStash implements Stash {
   }
 
   /**
-   * Adding a chunk changes nothing that other puts check, so any number run concurrently. Replacing a chunk changes
-   * the head, which all puts check. So replacements take turns, and so do puts that one of them refused.
+   * Adding a chunk changes nothing that other puts check, so any number run concurrently. Replacing a chunk changes the
+   * head, which all puts check. So replacements take turns, and so do puts whose commit a replacement has refused.
    */
   async #commitChunk(serial: string, prepared: PreparedChunk): Promise<void> {
     if (await this.#tryPut(serial, prepared, { mayReplace: false })) return

@@ -106,7 +106,7 @@ export class JobRunner {
     return this.#looking
   }
 
-  /** Jobs that this engine works on, including those that wait for their turn. */
+  /** Number of jobs that this engine works on, including jobs that wait for their turn. */
   get runningCount(): number {
     return this.#jobs.size
   }

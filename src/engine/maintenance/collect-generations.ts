@@ -2,7 +2,7 @@
 //
 // Invariants:
 // - A commit marks a retirement as being dropped before anything that it names is deleted.
-// - The record of a deleted table is deleted last, so that the rest can be found until then.
+// - The record of a deleted table is deleted last, so that the other records of the table can be found until then.
 import { type Bytes, compareBytes, toHex } from '../../base/bytes.js'
 import { decodeChange } from '../../format/change-records.js'
 import { DEAD_TABLES_RANGE, deadTableKey, recordsOfTables } from '../../format/dead-table.js'
@@ -103,7 +103,7 @@ async function findOldGenerations(
   return over
 }
 
-/** The deleted tables among those of the generations, in hex. */
+/** Of the tables that have these generations, the deleted ones, in hex. */
 async function findDeadTables(
   view: KvView,
   retired: readonly Retired[],

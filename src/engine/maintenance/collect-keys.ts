@@ -1,7 +1,7 @@
 // Garbage collection of key indexes that no table uses: the indexes of overwritten rows and of changed keys.
 //
 // Invariant: the head of a table names its index from the commit that makes the index on, and never names an index
-// again after dropping it. So an index that one view shows as unused stays unused.
+// again that it has ceased to name. So an index that one view shows as unused stays unused.
 import { sameValue } from '../../base/bytes.js'
 import {
   type IndexPlace,

@@ -33,7 +33,7 @@ const EXPIRED_KEPT_MS = 30 * 24 * 3_600_000
 /** Maximum number of heads of expired stashes kept per team. The oldest are deleted first. */
 const EXPIRED_KEPT_MAX = 10_000
 
-/** Maximum number of stashes per team that one garbage collection ends. The next one continues. */
+/** Maximum number of stashes per team that one garbage collection ends. The next garbage collection continues. */
 const ENDED_AT_ONCE_MAX = 10_000
 
 /** @returns the number of stashes that ended. */

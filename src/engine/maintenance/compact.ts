@@ -63,7 +63,9 @@ type TeamPlace = Readonly<{ teamId: string; partition: KvPartition }>
 /** The result of a compaction. `again`: hints of extents whose pages changed meanwhile. */
 type TeamCompacted = Readonly<{ compacted: number; again: readonly Hint[] }>
 
-/** Compacts the extents of a team that have enough row records, among all extents or among those that hints name. */
+/**
+ * Compacts the extents of a team that have enough row records, among all extents or among the extents that hints name.
+ */
 export async function compactPartition(
   context: StoreContext,
   visit: Visit,

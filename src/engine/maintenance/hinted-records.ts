@@ -20,7 +20,7 @@ export function hintedNames({ isFull, about }: Visit, kind: HintKind): Names {
   return isFull ? null : about(kind)
 }
 
-/** The records of a range, or only those with the given keys, in batches. */
+/** The records of a range in batches: all records, or only the records with the given keys. */
 export async function* scanHintedRecords(
   view: KvView,
   range: KeyRange,

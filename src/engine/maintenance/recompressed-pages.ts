@@ -196,7 +196,7 @@ export class RecompressedPages {
     if (this.#small.length > 0) await this.#store(this.#small.splice(0))
   }
 
-  /** Stores all segments or, if they are not smaller enough, none of them. */
+  /** Stores all the segments. If they save less than `recompressionSavingMin`, stores none of them. */
   async #store(all: readonly Repacked[]): Promise<void> {
     const { ids, buffers, options } = this.#context
     const bytesMax = Math.floor((1 - options.recompressionSavingMin / 100) * segmentGroupBytes(all))

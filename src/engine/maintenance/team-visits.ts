@@ -46,7 +46,7 @@ export type Visit = Readonly<{
   teamId: string
   /** The work must commit only through this partition. */
   partition: KvPartition
-  /** Whether to examine all records, not only those that hints name. */
+  /** Whether to examine all records, not only the records that hints name. */
   isFull: boolean
   /** The names in the hints of a kind. */
   about(kind: HintKind): readonly Bytes[]

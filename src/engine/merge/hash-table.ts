@@ -32,7 +32,7 @@ export class HashTable {
     this.#entries = new Uint32Array(ENTRY_WORDS * this.#slots)
   }
 
-  /** Reads the slots of several fingerprints, so that the processor waits for all of them together. */
+  /** Reads the slots of several fingerprints, so that the processor waits for all these slots together. */
   touch(words: Uint32Array, count: number): void {
     const entries = this.#entries
     let touched = this.#touched

@@ -1,4 +1,4 @@
-// The columns of a table after a change that does not list all of them.
+// The columns of a table after a change that lists only some columns.
 import { type Bytes, fromUtf8, utf8 } from '../../base/bytes.js'
 import { isRecord, shown } from '../../base/options.js'
 import { invalidArgument, isStoreError, StoreError } from '../../base/store-error.js'
@@ -187,7 +187,7 @@ async function tryConversion<Result>(
   throw tooBusy('Others changed the table during each try to convert the column')
 }
 
-/** Converts the cells of one column in lines of JSON, and notes those that do not fit. */
+/** Converts the cells of one column in lines of JSON, and notes the cells that do not fit. */
 class CellConverter {
   readonly #team: TeamContext
   readonly #column: Column

@@ -92,7 +92,7 @@ const PLAN = { rows: Number.MAX_SAFE_INTEGER, wantsSchema: true }
 /** Row records that were not compacted are held in memory. Their maximum size, in pages of `pageBytesMax`. */
 const CHANGED_PAGES_MAX = 4
 
-/** Plans the rows of a version, or those after a position. */
+/** Plans the rows of a version, either all rows or the rows after a position. */
 function chooserOf(
   place: TablePlace,
   at: number | undefined,

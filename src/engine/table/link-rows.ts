@@ -29,7 +29,7 @@ import { type NewSchema, planNewSchema } from './schema-change.js'
  */
 export type Moved = 'schema' | 'stash' | 'rows'
 
-/** How often the schema, the stash and the rows have changed during one operation. */
+/** The numbers of changes of the schema, the stash and the rows during one operation. */
 export type MovedCounts = Readonly<Record<Moved, number>>
 
 /** Maximum number of attempts with a stash whose chunks are replaced meanwhile. Each attempt reads all chunks again. */

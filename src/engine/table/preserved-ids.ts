@@ -95,7 +95,7 @@ async function* readClaims(team: TeamContext, source: OperationRows): AsyncGener
 class LiveIds {
   readonly #firstExtent: number
   readonly #extents: ReadonlyMap<number, Readonly<{ nonce: Uint8Array; rowCount: number }>>
-  /** The IDs that the generation preserves; null: none. */
+  /** The IDs that the generation preserves; null: it preserves no IDs. */
   forward: ForwardMap | null = null
   /** Bits of slots by extent: deleted rows, and rows with taken IDs. */
   readonly #gone = new Map<number, Uint8Array>()
@@ -144,8 +144,8 @@ class LiveIds {
 type CompactedExtents = readonly (readonly [extent: number, entry: ExtentEntry])[]
 
 /**
- * The IDs of a generation, except those that it preserves, and its compacted extents. Deleted rows without a tombstone,
- * because a compaction has moved the deletion into a segment, still count as live here.
+ * Reads the row IDs of a generation (without the IDs that it preserves), and its compacted extents. Deleted rows
+ * without a tombstone, because a compaction has moved the deletion into a segment, still count as live here.
  */
 async function readLiveIds(
   view: KvView,
@@ -222,7 +222,7 @@ async function putForward(team: TeamContext, runs: readonly ForwardRun[]): Promi
   }
 }
 
-/** The row IDs of a new generation in order: those of the positions, except for rows with preserved IDs. */
+/** The row IDs of a new generation in order. A row has the ID of its position, unless it has a preserved ID. */
 export function withPreservedIds(
   positions: readonly RowIdRun[],
   firstExtent: number,

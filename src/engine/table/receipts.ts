@@ -43,7 +43,7 @@ export type ReceiptSource = Readonly<{
   before: TableSchema | null
 }>
 
-/** Drafts a receipt. Reads the rows again, because their digests are those of the stored rows. */
+/** Drafts a receipt. Reads the rows again, because a receipt has the digests of the stored rows. */
 export async function draftReceipt(
   team: TeamContext,
   { source, rows, policy, before }: ReceiptSource,

@@ -72,7 +72,7 @@ export class StagedView implements KvView {
       }
       return false
     }
-    // Not `bytesMax`: a scan that it ends early would look like the end of the range.
+    // `bytesMax` is left out: a scan that it ended early would look like the end of the range.
     const { bytesMax: _, ...whole } = scan
     let range = { start, limit }
     for (;;) {

@@ -33,7 +33,7 @@ import type {
 import type { TransactionAddOptions, TransactionTable } from '../types/transaction-types.js'
 import { limitExceeded, type StagedChanges } from './staged-changes.js'
 
-/** Maximum number of rows that one call of a transaction's function reads. Repeated reads of a row count each time. */
+/** Maximum number of rows that one call of a transaction's function reads. A row counts each time that it is read. */
 const ROWS_READ_MAX = 100_000
 
 /** Counts the rows that a transaction has read. */

@@ -46,7 +46,7 @@ type CollectionLimits = Readonly<{
 
 const LIMITS: CollectionLimits = { candidatesMax: 10_000, lookedAtMax: 200_000, passesMax: 10 }
 
-/** Maximum number of files that one commit deletes, and of files that one query reads. */
+/** Maximum number of files that one commit deletes, and of records that one query reads. */
 const DELETE_COUNT = 200
 const SCAN_COUNT = 1_000
 /** Maximum number of attempts to commit while others add files, or rows that name files. */

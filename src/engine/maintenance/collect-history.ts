@@ -112,7 +112,7 @@ async function shortenHistory(
     const key = historyKey(table)
     const before = await partition.read((view) => view.get(key))
     const puts = [[key, encodeHistory(last.version)] as const]
-    // Another garbage collection deletes this change.
+    // If the commit is refused, another garbage collection deletes these changes.
     if (!(await partition.commit({ checks: [{ key, equals: before }], puts })).ok) return
     for (const { version, record, key: changeKey } of over) {
       const { changed, removed } = decodeChange(record)

@@ -154,7 +154,7 @@ export class Maintainer {
     })
   }
 
-  /** Whether a run leaves no work to other processes: on request, and if no other process can write. */
+  /** Whether a run leaves no work to other processes: if its caller requests this, or if no other process can write. */
   #takesAll(takesOver: boolean): boolean {
     return takesOver || !this.#context.kv.shared
   }

@@ -6,7 +6,8 @@ import type { CheckGoesOn } from '../commit/stepwise.js'
 const WHAT = 'garbageCollection'
 
 /**
- * Calls share a run. A call that takes duties over does not join a run that does not: it starts its own run after it.
+ * Calls share a run. A call that takes duties over does not join a run that takes none over: it starts a run of its own
+ * after that run.
  */
 export class SharedRun<T> {
   #last: Readonly<{ takesOver: boolean; callers: Callers; result: Promise<T> }> | undefined

@@ -3,7 +3,7 @@
 //
 // Invariants:
 // - A hint is deleted by a commit under the lease of the duty, and only if nobody has put the hint again meanwhile.
-//   What the hint names is examined before. So a visit that is cut short is made again.
+//   What the hint names is examined before this commit. So a visit that is cut short is made again.
 // - A hint only says where to look. The records alone decide what is deleted, and when: a missing hint delays work
 //   until the daily scan, and a superfluous hint costs a read.
 // - A store that is not shared has no hints: each run examines everything.

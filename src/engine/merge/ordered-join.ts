@@ -63,7 +63,7 @@ export class OrderedJoin {
    * @param generationNonce - The generation to read.
    * @param first - The first extent to join.
    * @param limit - The extent after the last one to join.
-   * @returns the joined extents, without a gap from `first` on; perhaps not all.
+   * @returns the joined extents, from `first` on, without a gap. They may end before `limit`.
    */
   async run(generationNonce: Uint8Array, first: number, limit: number): Promise<JoinedExtent[]> {
     try {

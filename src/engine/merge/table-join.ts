@@ -158,7 +158,7 @@ export class TableJoin {
     }
   }
 
-  /** Reads the input if the table has no rows: its rows must have keys all the same, and the keys must be unique. */
+  /** Reads the input if the table has no rows: even then its rows must have keys, and the keys must be unique. */
   async #checkInput(): Promise<void> {
     for (let pass = 0; pass < this.#passes; pass++) await this.#indexOf(pass)
   }

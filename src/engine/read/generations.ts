@@ -20,7 +20,9 @@ import type { StoreContext, TablePlace, TeamContext } from '../context/store-con
 /** A generation, and the last table version of its rows. */
 export type GenerationInUse = Readonly<{ generation: Generation; version: number }>
 
-/** Maximum number of retirements of a table. Garbage collection ends all others, from the oldest on. */
+/**
+ * Maximum number of retirements of a table that are read, from the newest on. Garbage collection ends the older ones.
+ */
 export const RETIREMENTS_MAX = 10_000
 
 export function readHead(

@@ -27,7 +27,7 @@ export interface FrameSource {
   /**
    * The rows of a run, in their frames. The caller asks for runs in the order of the walk. Each piece is valid only
    * until the next is requested.
-   * @throws {NeedsMemory} A frame is larger than the limits of the walk allow.
+   * @throws {NeedsMemory} if a frame is larger than the limits of the walk allow
    */
   frames(run: RowRun): AsyncGenerator<FrameRows[]>
   /** Ends the walk, which need not be at its end. Never fails. */
@@ -37,7 +37,7 @@ export interface FrameSource {
 /**
  * The rows of a run, in their frames. Each piece is valid only until the next is requested.
  * @param buffers - Memory for decompressed rows.
- * @throws {NeedsMemory} A frame is larger than `bounds` allow.
+ * @throws {NeedsMemory} if a frame is larger than `bounds` allow
  */
 export async function* readFrames(
   runs: StoredRuns,

@@ -20,7 +20,7 @@ export type StoredRun = Readonly<{
 
 /** The stored frames of some rows, in order. */
 export type StoredRuns = Readonly<{
-  /** @returns null: there are no more runs. @throws {NeedsMemory} A frame is larger than the limits allow. */
+  /** @returns null: there are no more runs. @throws {NeedsMemory} if a frame is larger than the limits allow */
   next(): Promise<StoredRun | null>
   /** Frees the memory of a run, which must be the last one that `next` returned. */
   release(run: StoredRun): void

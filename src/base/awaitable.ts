@@ -4,14 +4,17 @@
 /** A value, or a promise of it; `await` accepts both. */
 export type Awaitable<T> = T | Promise<T>
 
-/** Whether the value is available now. A promise may be of another realm, or of another class. */
+/** Whether the value is available now. The value may also be a promise of another realm or class. */
 export function isSync<T>(soon: Awaitable<T>): soon is T {
   if (typeof soon !== 'object' || soon === null) return true
   // Reading the property is faster than testing for it, on values of many shapes.
   return !(soon instanceof Promise) && (soon as { then?: unknown }).then === undefined
 }
 
-/** Applies `use` to a value. If the value is available, at once, and failures of `use` are thrown synchronously. */
+/**
+ * Applies `use` to a value. If the value is available, this happens at once, and failures of `use` are thrown
+ * synchronously.
+ */
 export function chain<T, U>(soon: Awaitable<T>, use: (value: T) => Awaitable<U>): Awaitable<U> {
   return isSync(soon) ? use(soon) : soon.then(use)
 }

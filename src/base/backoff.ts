@@ -4,11 +4,12 @@ import { monotonicMs } from './clock.js'
 import { pause } from './pause.js'
 import type { Random } from './random.js'
 
-/** The longest wait after the first attempt, which doubles with each attempt, and the upper limit; in milliseconds. */
+/** In milliseconds: the longest wait after the first attempt, which doubles with each attempt, and its upper limit. */
 export type BackoffRange = Readonly<{ firstMs: number; maxMs: number }>
 
 /**
- * The wait before the next attempt, in milliseconds: random, from 0 to the longest (full jitter).
+ * The wait before the next attempt, in milliseconds: random, from 0 to the longest wait for this attempt (full
+ * jitter).
  * @param attempt - 0 for the first failed attempt.
  */
 export type Backoff = (attempt: number) => number

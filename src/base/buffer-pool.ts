@@ -9,7 +9,7 @@ export class BufferPool {
   readonly #free: Uint8Array<ArrayBuffer>[] = []
   #bytes = 0
 
-  /** @param bytesMax - Most memory in the pool, in bytes; 0 keeps nothing. */
+  /** @param bytesMax - The maximum memory in the pool, in bytes; 0 keeps nothing. */
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
   }

@@ -1,10 +1,11 @@
 /**
- * A cache with a budget of bytes. Instead of an order of use it has two generations: entries not used since the younger
- * one began are dropped with the older one. So a hit moves nothing in an order, and the budget is never exceeded.
+ * A cache with a budget of bytes. Instead of an order of use it has two generations: entries of the older generation
+ * that were not used since the younger one began are dropped together. So a hit moves nothing in an order, and the
+ * budget is never exceeded.
  */
 export class ByteCache<Value> {
   readonly #generationBytesMax: number
-  /** A key is in at most one of them. */
+  /** A key is in at most one generation. */
   #young = new Map<string, Value>()
   #old = new Map<string, Value>()
   #youngBytes = 0
@@ -53,7 +54,7 @@ export class ByteCache<Value> {
     return old
   }
 
-  /** Replaces the value of an entry, if there is one. @param keep - Returns the value to keep. */
+  /** Replaces the value of an entry, if there is one. @param keep - Returns the new value for the old one. */
   replace(key: string, value: Value, keep: (value: Value) => Value): void {
     const before = this.#young.get(key)
     if (before === undefined && !this.#old.has(key)) return

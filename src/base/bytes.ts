@@ -81,13 +81,13 @@ export function concatBytes(parts: readonly Bytes[]): Bytes {
   return whole
 }
 
-/** Reads four big-endian bytes at `at`. Not through a DataView, which costs more for a few numbers. */
+/** Reads four big-endian bytes at `at`. It uses no DataView, which costs more for a few numbers. */
 export function readUint32(bytes: Bytes, at: number): number {
   const low = ((bytes[at + 1] ?? 0) << 16) | ((bytes[at + 2] ?? 0) << 8) | (bytes[at + 3] ?? 0)
   return (bytes[at] ?? 0) * 0x100_0000 + low
 }
 
-/** Writes big-endian. Byte by byte: a DataView makes small arrays allocate a buffer, which costs more. */
+/** Writes four bytes, big-endian. It uses no DataView, which makes small arrays allocate a buffer and costs more. */
 export function putUint32(bytes: Bytes, at: number, value: number): void {
   bytes[at] = value >>> 24
   bytes[at + 1] = value >>> 16
@@ -95,7 +95,7 @@ export function putUint32(bytes: Bytes, at: number, value: number): void {
   bytes[at + 3] = value
 }
 
-/** Writes big-endian. @param value - A nonnegative safe integer. */
+/** Writes eight bytes, big-endian. @param value - A nonnegative safe integer. */
 export function putUint64(bytes: Bytes, at: number, value: number): void {
   putUint32(bytes, at, Math.floor(value / 2 ** 32))
   putUint32(bytes, at + 4, value % 2 ** 32)
@@ -109,7 +109,7 @@ const BLOCK_BYTES = 4_096
 let block = new ArrayBuffer(0)
 let taken = 0
 
-/** Memory for short-lived bytes: as long as they are kept, they keep their whole block of 4 KiB. */
+/** Memory for short-lived bytes: as long as they are in use, they keep their whole block of 4 KiB in memory. */
 export function pooledBytes(count: number): Uint8Array<ArrayBuffer> {
   if (count < POOLED_BYTES_MIN || count > POOLED_BYTES_MAX) return new Uint8Array(count)
   if (taken + count > block.byteLength) {
@@ -121,10 +121,10 @@ export function pooledBytes(count: number): Uint8Array<ArrayBuffer> {
   return bytes
 }
 
-/** A text as UTF-8 after `room` free bytes, short-lived. */
+/** A text as UTF-8, after `room` free bytes, in memory for short-lived bytes. */
 export function utf8Behind(room: number, text: string): Bytes {
   const bytes = pooledBytes(room + text.length)
-  // Mostly each character has one byte, so nothing needs to be copied.
+  // In most texts each character has one byte, so nothing needs to be copied.
   const { read } = encoder.encodeInto(text, bytes.subarray(room))
   return read === text.length ? bytes : concatBytes([new Uint8Array(room), encoder.encode(text)])
 }

@@ -5,8 +5,8 @@ export interface Clock {
   /** Milliseconds since 1970 UTC. */
   now(): number
   /**
-   * Milliseconds since some time in the past, not affected when the clock is set. It measures waits, and lifetimes pass
-   * no faster. Default: waits use the system's monotonic time, and lifetimes use `now`.
+   * Milliseconds since some time in the past, not affected when the clock is set. It measures waits, and a lifetime
+   * passes no faster than it. Default: waits use the system's monotonic time, and lifetimes use `now`.
    */
   monotonicMs?(): number
 }
@@ -27,7 +27,7 @@ export class StoreClock implements Clock {
   readonly #skewMsMax: number
   /** A lower bound of this clock's lead over the database's clock; negative: it is behind. */
   #aheadMs = 0
-  /** How far it was ahead of the monotonic time then; undefined: it was never compared. */
+  /** How far this clock was ahead of the monotonic time when it was last compared; undefined: it was never compared. */
   #comparedMs: number | undefined
 
   /** @param skewMsMax - The greatest allowed difference from the database's clock, in milliseconds. */
@@ -84,14 +84,14 @@ export class StoreClock implements Clock {
       const problem = `The clock of this process is ${skewMs} ms ${where} that of the database`
       throw unusable(`${problem}; set it right, or raise clockSkewMs (${this.#skewMsMax})`)
     }
-    // The next comparison comes within a third of a lease; what is stamped until then would be wrong for good.
+    // The next comparison comes within a third of a lease; a wrong stamp made until then would never be corrected.
     const setMs = Math.round(this.#setMs())
     if (Math.abs(this.#aheadMs + setMs) <= this.#skewMsMax) return
     const problem = `The clock of this process moved by ${setMs} ms since it was compared with that of the database`
     throw unusable(`${problem}: it was set, or the machine was suspended; try again`)
   }
 
-  /** How far the clock has been set since the comparison. */
+  /** By how many milliseconds the clock was set since it was last compared. */
   #setMs(): number {
     const hasMonotonic = this.#clock.monotonicMs !== undefined
     if (this.#comparedMs === undefined || !hasMonotonic) return 0

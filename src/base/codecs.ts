@@ -20,10 +20,12 @@ export interface Codec {
   compress(raw: Bytes, outBytesMax: number, effort?: Effort): Promise<Bytes | null>
 
   /**
-   * The decompressed bytes, in `memory` or in a buffer of their own, which may be larger.
-   * @param rawBytes - The required number; at most one byte more is ever produced.
-   * @param memory - May receive the bytes if it is large enough.
-   * @throws {Error} of any class, thrown or as a rejection: not the compressed form of `rawBytes` bytes.
+   * Decompresses bytes. The result is a view of `memory`, if the codec can use it, and otherwise of a new buffer that
+   * nothing else uses; this buffer may be longer than the bytes.
+   * @param rawBytes - The required number of decompressed bytes. At most one byte more is ever produced.
+   * @param memory - The codec may write the bytes into it, if it is large enough.
+   * @throws {Error} if `stored` is not the compressed form of exactly `rawBytes` bytes. The error may be of any
+   *   class; it is thrown, or the returned promise rejects with it.
    */
   decompress(stored: Bytes, rawBytes: number, memory?: Bytes): Awaitable<Bytes>
 }
@@ -48,7 +50,7 @@ type ConvertOptions = Readonly<{
   params?: Readonly<Record<number, number>>
 }>
 
-/** Requests the engine too, which knows how many input bytes were consumed. */
+/** Makes a call also return the engine, which knows how many input bytes were consumed. */
 const WITH_ENGINE = { info: true } as const
 
 type Converted = Readonly<{ buffer: Bytes; engine: Readonly<{ bytesWritten: number }> }>
@@ -95,13 +97,13 @@ const SMALL_BYTES_MAX = 512 * 1024
  */
 const AT_ONCE_BYTES_MAX = 24 * 1024
 
-/** Room for the output of several pieces, or for a part of a large one's. */
+/** Room for the output of several pieces, or for a part of the output of a large piece. */
 const ROOM = { chunkSize: 128 * 1024 }
 
-/** For less room, Node may use memory shared with other buffers. */
+/** With less room than this, Node may put the output into memory shared with other buffers. */
 const OWN_BYTES_MIN = 32 * 1024
 
-/** Greatest memory for a zstd frame, as a power of two: 8 MiB, which every decoder must support. */
+/** The maximum memory for a zstd frame, as the exponent of a power of two: 8 MiB, which every decoder must support. */
 const ZSTD_WINDOW_LOG_MAX = 23
 
 /** @param zlib - `node:zlib` or a runtime's subset of it; undefined: none. */
@@ -216,7 +218,7 @@ function packerOf(packingOf: (effort: Effort) => Packing): Codec['compress'] {
     return stored.length > outBytesMax ? null : stored
   }
   return (raw, outBytesMax, effort = 'fast') =>
-    pack(raw, outBytesMax, packings[effort]).catch(() => null) // Still too large.
+    pack(raw, outBytesMax, packings[effort]).catch(() => null) // The output would be too large.
 }
 
 type Unpacking = Readonly<{
@@ -234,7 +236,7 @@ function unpackerOf({ convert, convertSync, settings }: Unpacking): Codec['decom
         takeWholeOutput(out, stored, rawBytes, ROOM.chunkSize),
       )
     }
-    // One spare byte lets it end in one step, and shows whether there would be more.
+    // One spare byte lets the call end in one step, and shows whether there would be more.
     const chunkSize = Math.max(OWN_BYTES_MIN, rawBytes + 1)
     const out = convertSync(stored, { ...bounded, ...WITH_ENGINE, chunkSize })
     return takeWholeOutput(out, stored, rawBytes, chunkSize)
@@ -250,7 +252,7 @@ function convertAsync(convert: Convert, bytes: Bytes, options: ConvertOptions): 
   })
 }
 
-/** The output, if all stored bytes were consumed, in a buffer of its own. */
+/** The output, in a buffer that nothing else uses. @throws {Error} if stored bytes remain, or the length is wrong */
 function takeWholeOutput(
   { buffer, engine }: Converted,
   stored: Bytes,
@@ -271,7 +273,7 @@ function ofLength(raw: Bytes, rawBytes: number): Bytes {
   throw new Error(`it decompresses to ${raw.length} bytes, not ${rawBytes}`)
 }
 
-/** Runs on the main thread, one piece per turn of the event loop. */
+/** Compresses on the main thread, one piece per turn of the event loop. */
 const portableDeflate: Codec = {
   async compress(raw, outBytesMax, effort = 'fast') {
     await yieldToEventLoop()

@@ -2,7 +2,7 @@
 import { cutText } from './shown-text.js'
 import { type ErrorPlace, isStoreError, StoreError, type StoreErrorCode } from './store-error.js'
 
-/** Most characters of an offending value in a message; `StoreError.value` has more. */
+/** The maximum number of characters of an offending value in a message; `StoreError.value` has more. */
 const SHOWN_VALUE_CHARS_MAX = 80
 
 type DataErrorDetails = ErrorPlace &
@@ -30,7 +30,7 @@ export function dataError(
   return new StoreError(code, message, details)
 }
 
-/** Whether a failure is a data error: well-formed rows or columns that break a rule of columns. */
+/** Whether a failure is a data error, about well-formed rows or columns that break a rule of columns. */
 export function isDataError(failure: unknown): failure is StoreError {
   return isStoreError(failure) && failure.code.startsWith('COLUMN_')
 }
@@ -109,7 +109,7 @@ export function withoutValue(
   })
 }
 
-/** A value of input that was already parsed. Calling it throws the data error, if there is one. */
+/** Returns a value parsed from input earlier, or throws the data error of that value. */
 export type Deferred<T> = () => T
 
 /**

@@ -4,7 +4,7 @@
 /** The dotless i of Turkish. Its upper case is that of i, but it has no other case. */
 const DOTLESS = 'ı'
 
-/** The folded form of Cherokee is the upper case. */
+/** Small letters of Cherokee, whose folded form is the upper case. */
 const CHEROKEE = /[\u13f8-\u13fd\uab70-\uabbf]+/g
 
 const MARKS = /\p{M}+/gu
@@ -30,7 +30,7 @@ const LETTERS = /[æðøđħłœ]/g
 
 /**
  * The text without combining marks: decomposed canonically, stripped and composed again. `é` becomes `e`, `ø` becomes
- * `o`. Linear in the text: the runtime is slow at sorting long runs of marks, so these are dropped first.
+ * `o`. Linear in the text: the runtime is slow at sorting long runs of marks, so marks are dropped first.
  */
 export function dropAccents(text: string): string {
   const plain = text.replace(MARKS, '').normalize('NFD').replace(MARKS, '').normalize('NFC')
@@ -39,7 +39,7 @@ export function dropAccents(text: string): string {
 
 export const FOLDED_GROWTH = 3
 
-/** What comparisons ignore. `noCase`: case; `noAccents`: case and accents. */
+/** What comparisons ignore: with `noCase`, case; with `noAccents`, case and accents. */
 export type Fold = 'noCase' | 'noAccents'
 
 /** Folds each code point alone, except uncomposed Hangul syllables. In UTF-8, a text may grow `FOLDED_GROWTH` times. */

@@ -5,7 +5,7 @@ export type Emit<T> = (value: T) => Promise<void>
 
 class Ended extends Error {}
 
-/** Holds at most one value: `run` continues when the reader requests the next one. */
+/** Holds at most one value: `run` continues when the reader requests the next value. */
 export async function* fromEmitter<T>(
   run: (emit: Emit<T>) => Promise<void>,
 ): AsyncGenerator<T, void> {

@@ -2,15 +2,15 @@
 // which takes as long as decompressing a frame, and a trip to another thread takes longer than compressing a small
 // piece (PERFORMANCE.md, P37 and P41).
 //
-// Node has no documented call for that. `_processChunk` of a zlib stream, which Node keeps for compatibility, converts
-// a piece synchronously and then closes the stream; the close is prevented here. The underlying handle is never called
-// directly: a call on a closed one would end the process.
+// Node has no documented call for reusing a stream. `_processChunk` of a zlib stream, which Node keeps for
+// compatibility, converts a piece synchronously and then closes the stream; this file prevents the close. The
+// underlying handle is never called directly: a call on a closed one would end the process.
 //
 // Invariants:
 // - A result is returned only if the stream consumed the whole piece, the result is as expected, and the stream is not
 //   destroyed. Otherwise the stream is closed for good, because it might treat the next piece as the rest of this one.
-// - It never fails: undefined means that the public call must decide. If that call then succeeds, the runtime does not
-//   support this method, and it is not tried again.
+// - `run` never fails: undefined means that the public call must decide. If that call then succeeds, the runtime does
+//   not support this method, and it is not tried again.
 import { type Bytes, plainView } from './bytes.js'
 
 /** The used members of a zlib stream. */

@@ -1,14 +1,18 @@
 // Suggests the known word for an unknown one, for messages.
 
-/** Most characters of one compared word, and of all together: they bound the time for a message. */
+/**
+ * The maximum number of characters of one compared word, and of all compared words together. Both bound the time for
+ * a message.
+ */
 const CHARS_MAX = 64
 const ALL_CHARS_MAX = 16 * 1024
-/** A shorter prefix is too ambiguous. */
+/** The minimum length of a prefix: a shorter one is too ambiguous. */
 const BEGINNING_CHARS_MIN = 4
 
 /**
- * The known word that was most likely meant: one that differs only in case, or in few characters (missing, additional,
- * different, or swapped with a neighbor); otherwise the only word with that prefix. undefined: none.
+ * The known word that was most likely meant: one that differs only in case, or in few characters (missing,
+ * additional, different, or swapped with a neighbor); otherwise the only known word that begins with `word`.
+ * undefined: there is none.
  */
 export function nearestWord(word: string, candidates: Iterable<string>): string | undefined {
   const meant = word.toLowerCase()
@@ -41,18 +45,20 @@ export function didYouMean(
   return nearest === undefined ? '' : `; did you mean ${render(nearest)}?`
 }
 
-/** Most wrong characters of a word. */
+/** The maximum number of edits between a word and the suggested one. */
 const EDITS_MAX = 2
 
-/** A third of a word may be wrong: short words are nearly all close to each other. */
+/**
+ * The maximum number of edits for a word. A third of it may be wrong: short words are nearly all close to each other.
+ */
 function editsMaxOf({ length }: string): number {
   return Math.min(EDITS_MAX, Math.floor(length / 3))
 }
 
 /**
  * The optimal string alignment distance: the number of edits between two words, where swapping neighbors is one edit.
- * Above `max`, any greater number. The work is bounded by 4 to the power of `max` times the shorter length: a common
- * prefix needs no edit, and after it there are four possible edits.
+ * If it is above `max`, the result is any number above `max`. The work is bounded by 4 to the power of `max` times
+ * the shorter length: a common prefix needs no edit, and after it there are four possible edits.
  */
 function editsBetween(from: string, to: string, max: number, fromAt = 0, toAt = 0): number {
   let i = fromAt

@@ -128,7 +128,10 @@ export function basePathOption(value: unknown = ''): string {
   throw optionError('basePath', `must be like "/api/v2", not ${shown(value)}`)
 }
 
-/** A path without the base path. Empty, which is an unknown path, if it is outside. */
+/**
+ * A path without the base path. The result is empty, which is an unknown path, if the path is not below the base
+ * path.
+ */
 export function pathBelow(path: string, basePath: string): string {
   return path === basePath || path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : ''
 }
@@ -156,10 +159,10 @@ export function checkFunctionOption(name: string, value: unknown): void {
   throw optionError(name, `must be a function, not ${shown(value)}`)
 }
 
-/** Most characters of a text in a message. */
+/** The maximum number of characters of a text in a message. */
 const SHOWN_CHARS_MAX = 80
 
-/** A value in a message; only its type if it may have no text. */
+/** A value in a message; only its type, if it may have no text form. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(cutText(value, SHOWN_CHARS_MAX))
   return typeof value === 'object' || typeof value === 'function' ? typeName(value) : String(value)

@@ -3,7 +3,7 @@
 import { JSON_DEPTH_MAX } from './limits.js'
 import { isPlain, isRecord, tagOf, typeName } from './options.js'
 
-/** The rule for a value without a meaning. */
+/** The rule that a value without a meaning breaks. */
 const OF_JSON = 'a value that JSON can represent'
 
 /** A value without a meaning, in the form of messages, and the rule that it breaks. */
@@ -58,7 +58,10 @@ function plainObject(given: object): Plain {
   throw new ValueFault(typeName(given))
 }
 
-/** An invalid date has no result, and must not become an empty cell. */
+/**
+ * Rejects a `toJSON` result of null or undefined, such as that of an invalid date, which must not become an empty
+ * cell.
+ */
 function checkJsonResult(given: object, result: unknown): Plain {
   if (result === null || result === undefined) {
     const isDate = tagOf(given) === 'Date'
@@ -118,7 +121,7 @@ function faultAt(at: string | number, failure: unknown): ValueFault {
   return fault
 }
 
-/** Stands for a value to drop: no column accepts an object. */
+/** The token for a value to drop: an object, which no column accepts. */
 function misfitOf(failure: unknown): string {
   return JSON.stringify({ 'no JSON': faultAt(0, failure).value })
 }

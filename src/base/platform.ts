@@ -46,7 +46,7 @@ function builtInCrc32(): Crc32 | undefined {
   const zlib = builtIn('node:zlib') as { crc32?: Crc32 } | undefined
   const crc32 = zlib?.crc32
   if (crc32 === undefined) return undefined
-  // At an empty array without memory, zlib restarts instead of continuing from the seed.
+  // For an empty array without memory, zlib ignores the seed.
   return (bytes, seed = 0) => (bytes.length === 0 ? seed : crc32(bytes, seed))
 }
 
@@ -60,7 +60,7 @@ const CRC_TABLE = /* @__PURE__ */ Uint32Array.from({ length: 256 }, (_, byte) =>
   return remainder
 })
 
-/** The crc32 of a number's four big-endian bytes: calling the built-in for so few costs more. */
+/** The crc32 of a number's four big-endian bytes: calling the built-in for four bytes costs more. */
 export function crc32OfUint32(value: number, seed: number): number {
   let crc = ~seed
   crc = (CRC_TABLE[(crc ^ (value >>> 24)) & 0xff] ?? 0) ^ (crc >>> 8)
@@ -70,7 +70,7 @@ export function crc32OfUint32(value: number, seed: number): number {
   return ~crc >>> 0
 }
 
-/** The portable implementation; exported so that tests can compare both. */
+/** The portable implementation of crc32; exported so that tests can compare it with the built-in. */
 export function tableCrc32(bytes: Uint8Array, seed = 0): number {
   let crc = ~seed
   for (const byte of bytes) crc = (CRC_TABLE[(crc ^ byte) & 0xff] ?? 0) ^ (crc >>> 8)
@@ -84,7 +84,7 @@ export function every(intervalMs: number, call: () => void): () => void {
   return () => clearInterval(timer as Parameters<typeof clearInterval>[0])
 }
 
-/** Emits a process warning, or one on the console if there is none. */
+/** Emits a process warning. If the runtime has none, writes the warning to the console. */
 export function warn(message: string, code: string): void {
   const { process, console } = globalThis as {
     process?: { emitWarning?: (message: string, options: { type: string; code: string }) => void }
@@ -176,13 +176,13 @@ export function sameSecret(left: Uint8Array, right: Uint8Array): boolean {
   return left.reduce((different, byte, at) => different | (byte ^ (right[at] ?? 0)), 0) === 0
 }
 
-/** A bundler may replace the module with something else. */
+/** The built-in crypto, if it has its functions: a bundler may replace the module with something else. */
 function builtInCrypto(): NodeCrypto | undefined {
   const crypto = builtIn('node:crypto') as NodeCrypto | undefined
   return typeof crypto?.createHash === 'function' ? crypto : undefined
 }
 
-/** The same bytes as a plain Uint8Array instead of a Buffer. */
+/** The bytes of a Buffer as a plain Uint8Array. */
 function plain(bytes: Uint8Array): Uint8Array {
   return Uint8Array.from(bytes)
 }
@@ -196,8 +196,8 @@ export function freeMemory({ buffer }: Uint8Array): void {
 }
 
 /**
- * Frees a large array after its only use. Node 20, where `freeMemory` does nothing, takes tens of microseconds: a
- * message without a receiver takes the memory, and is freed with its channel.
+ * Frees a large array after its only use. In Node 20, `freeMemory` does nothing. There, a message without a receiver
+ * takes the memory, and is freed with its channel; this takes tens of microseconds.
  */
 export function freeLargeArray({ buffer }: Uint32Array): void {
   if ('transfer' in buffer) (buffer as { transfer: (bytes: number) => unknown }).transfer(0)
@@ -258,7 +258,7 @@ export const isAscii: (bytes: Uint8Array) => boolean = /* @__PURE__ */ (() =>
 
 /** The length of valid UTF-8 as a string, in UTF-16 units. */
 export function utf8StringLength(bytes: Uint8Array): number {
-  // Mostly each character has one byte, so nothing is decoded.
+  // In most texts each character has one byte, so nothing is decoded.
   return isAscii(bytes) ? bytes.length : utf8Decoder.decode(bytes).length
 }
 
@@ -339,8 +339,8 @@ export function sameRanges(
   length: number,
 ): boolean {
   if (compare !== undefined) {
-    // For the whole array. Until it is optimized, the built-in takes twice as long with ranges, because it checks each
-    // bound.
+    // A view is compared with the whole array. Until the code is optimized, the built-in takes twice as long with
+    // ranges, because it checks each bound.
     if (length === right.length) {
       return compare.call(left.subarray(leftFrom, leftFrom + length), right) === 0
     }

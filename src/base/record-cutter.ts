@@ -12,11 +12,11 @@ import { isJson, type SourceFormat } from './source-format.js'
 
 /** Limits of runs. */
 export type CutLimits = Readonly<{
-  /** Most rows of a run. */
+  /** The maximum number of rows of a run. */
   rowsMax: number
-  /** Most bytes of a run with its header; a run of one row may be longer. */
+  /** The maximum number of bytes of a run with its header; a run of one row may be longer. */
   bytesMax: number
-  /** Most bytes of a run of one row with its header: at least `bytesMax`. */
+  /** The maximum number of bytes of a run of one row with its header: at least `bytesMax`. */
   rowBytesMax: number
 }>
 
@@ -93,7 +93,7 @@ class RecordCutter {
   readonly #window = new ByteWindow()
   #header: Uint8Array | undefined
   #runsCut = 0
-  /** Number of rows known to fit into the next run, so that they are not counted again for each piece. */
+  /** Number of rows known to fit into the next run. It saves counting them again for each piece. */
   #fitting = 0
 
   constructor(
@@ -150,7 +150,10 @@ class RecordCutter {
     return count > 0 ? count : this.#longRow(first, around)
   }
 
-  /** For a first row longer than a run: 1 if it has ended, 0 while it may continue. */
+  /**
+   * The number of rows of the next run, if its first row is longer than a run: 1 if the row has ended, 0 while it may
+   * continue.
+   */
   #longRow(first: number, around: number): number {
     const { ends, scanned } = this.#scanner
     const { rowBytesMax } = this.#limits

@@ -54,8 +54,8 @@ export interface RecordScanner {
   /** Offsets of the ends of records. A caller that removes records must do so in both lists. */
   readonly ends: number[]
   /**
-   * Starts of the JSON records that are the first to name a column, once per column. Names are identified by hashes, so
-   * one may be missing. A caller that removes records must remove them here too.
+   * Starts of the JSON records that are the first to name a column, once per column. Names are identified by hashes,
+   * so a start may be missing. A caller that removes records must remove them here too.
    */
   readonly namingStarts: number[]
   /** Number of bytes scanned. */
@@ -96,7 +96,7 @@ class LineScanner implements RecordScanner {
   #afterReturn = false
   /** Number of line breaks so far. */
   #lineBreaks = 0
-  /** Whether the last byte was a CR: an LF after it is no other line break. */
+  /** Whether the last byte was a CR: an LF after it is not a second line break. */
   #isAfterReturn = false
   /** The line on which the last record began, including empty lines before it. */
   #line = 1
@@ -303,7 +303,7 @@ function endOfPlain(piece: Uint8Array, start: number): number {
 
 const HASH_FACTOR = 0x01000193
 
-/** A table has fewer columns. */
+/** The maximum number of names: a table has fewer columns. */
 const NAMES_MAX = 4_096
 
 /** The names seen so far, by hash. Records mostly repeat the previous record's names in order. */

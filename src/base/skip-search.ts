@@ -19,9 +19,12 @@ export class SkipSearch {
   /** Number of leading bytes to compare. */
   readonly #compared: number
   readonly #form: Uint8Array
-  /** By the byte at the place of the run's last one: the distance to the next possible end; 0: it may be here. */
+  /**
+   * For each byte that may be at the place of the run's last byte: the distance to the next possible end of the run;
+   * 0: the run may end here.
+   */
   readonly #steps: Uint8Array
-  /** The distance to the next possible end after a last byte that ends another run. */
+  /** The distance to the next possible end, if the run's last byte was found but does not end the run. */
   readonly #stepOfLast: number
 
   /**

@@ -4,7 +4,7 @@ import type { Steps } from './time-slices.js'
 /** Runs of this length are sorted by insertion before they are merged. */
 const RUN = 16
 
-/** Approximate comparisons per step. */
+/** Approximate number of comparisons per step. */
 const COMPARISONS_AT_ONCE = 4_096
 
 /** Sorts in place, stably. A few numbers are sorted in one step. */

@@ -12,7 +12,7 @@ const FORMULA_STARTS: ReadonlySet<number> = new Set([0x3d, 0x2b, 0x2d, 0x40, TAB
 const NUMBER_BYTES: ReadonlySet<number> = new Set(utf8('0123456789.+-eE'))
 const NUMBER = /^[-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/
 
-/** Bytes escaped before other work has a turn. */
+/** Number of bytes to escape before other work has a turn. */
 const SLICE_BYTES = 64 * 1024
 
 /** A text with a leading byte order mark. */

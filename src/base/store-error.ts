@@ -121,7 +121,7 @@ export type ErrorPlace = Readonly<{
 /** Two copies of this package may be loaded; the brand lets each recognize the other's errors. */
 const BRAND = Symbol.for('rowstash.StoreError')
 
-/** Most characters kept of an offending value. */
+/** The maximum number of characters kept of an offending value. */
 export const VALUE_CHARS_MAX = 200
 
 /**

@@ -18,15 +18,15 @@ export const ITEM_WORK = 16
 const CHECKED_WORK = 8 * 1024
 
 /**
- * Shares each turn of the event loop among the operations of a store. Other work, such as small requests, waits for one
- * slice instead of one per operation: operations that begin in a turn share its slice, and of the paused ones, one
+ * Shares each turn of the event loop among the operations of a store. Other work, such as small requests, waits for
+ * one slice instead of one per operation: operations that begin in a turn share its slice, and one paused operation
  * continues per turn.
  */
 export class SliceTurns {
   readonly #clock: Clock
   /** Paused operations, in order. */
   readonly #waiting: (() => void)[] = []
-  /** The beginning of this turn's slice; undefined: no work was recorded yet. */
+  /** When this turn's slice began; undefined: no work was recorded in this turn yet. */
   #begun: number | undefined
   #work = 0
   #isScheduled = false
@@ -50,7 +50,7 @@ export class SliceTurns {
     this.#work += work
     if (this.#work >= SLICE_WORK) return true
     const spent = this.#clock.now() - this.#begun
-    return spent >= SLICE_MS || spent < 0 // The clock was set back: the elapsed time is unknown.
+    return spent >= SLICE_MS || spent < 0 // Negative: the clock was set back.
   }
 
   /** Resolves in a later turn of the event loop. */
@@ -123,7 +123,7 @@ export class TimeSlices {
     }
   }
 
-  /** undefined: there is more to do. */
+  /** Runs steps until the slice ends. @returns the result; undefined: more steps remain. */
   #runSlice<T>(steps: Steps<T>): Readonly<{ value: T }> | undefined {
     for (;;) {
       const step = steps.next()

@@ -2,7 +2,7 @@
 import { nearestWord } from './nearest-word.js'
 import { shown } from './options.js'
 
-/** Most columns in a message. */
+/** The maximum number of columns in a message. */
 const COLUMNS_SHOWN_MAX = 8
 
 /** Says that a table lacks a column, and which it has. @param columns - The table's columns, by ID. */

@@ -41,7 +41,7 @@ export class WeakCache<Key extends object, Value> {
     return value
   }
 
-  /** Adds the value of an object without one. */
+  /** Adds a value for an object that has none. */
   add(key: Key, value: Value): void {
     if (this.#countMax === 0) return
     if (this.#count === this.#countMax) {

@@ -21,7 +21,10 @@ type Job = Readonly<{
   reject: (failure: unknown) => void
 }>
 
-/** Most streams at work at the same time: enough to keep the threads busy while the main thread does other work. */
+/**
+ * The maximum number of streams at work at the same time: enough to keep the threads busy while the main thread does
+ * other work.
+ */
 const LANES_MAX = 8
 
 /** Distributes pieces to streams of one kind, in order. */
@@ -65,7 +68,7 @@ export class ZlibLanes {
     })
   }
 
-  /** undefined: there are enough, and all are busy. */
+  /** Opens one more stream; undefined: the maximum number of streams is open. */
   #openLane(): Lane | undefined {
     if (this.#lanes === LANES_MAX) return undefined
     const lane = new Lane(this.#open())
@@ -92,7 +95,7 @@ class Lane {
     this.stream.write(piece, (failure) => this.#end(failure ?? null))
   }
 
-  /** Ends a piece once, whichever event comes first. */
+  /** Ends a piece. Several events may call it; only the first call counts. */
   #end(failure: unknown): void {
     const done = this.#done
     const out = this.#out

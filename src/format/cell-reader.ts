@@ -19,7 +19,7 @@ import { StoreError } from '../base/store-error.js'
 /** Number of expected keys compared before all keys are searched. */
 const EXPECTED_KEYS = 4
 
-/** Most cached keys. Tables have fewer columns, but rows may be stored under several schemas. */
+/** The maximum number of cached keys. Tables have fewer columns, but rows may be stored under several schemas. */
 const KNOWN_KEYS_MAX = 4_096
 
 /** Repeats a byte four times, to compare four bytes at once. */

@@ -140,7 +140,7 @@ export class ChunkDecoder {
 
 const HAS_CLAIMS = 0x01
 const NAMES_FILES = 0x02
-/** Most cached sets of columns with summaries. */
+/** The maximum number of cached sets of columns with summaries. */
 const KNOWN_MAX = 1_000
 
 /** @property bytes - The encoded name of the list, and the summaries. */

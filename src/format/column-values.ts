@@ -11,13 +11,13 @@ import { renderKey } from './row-text.js'
 import { SECTION } from './segment-layout.js'
 import { ValueFilterBuilder } from './value-filter.js'
 
-/** Most columns of a segment with such values; none are recorded if it has more. */
+/** The maximum number of columns of a segment with such values; none are recorded if it has more. */
 const COLUMNS_MAX = 1_000
 
-/** Most columns of a segment with a filter: the first ones. */
+/** The maximum number of columns of a segment with a filter: the first ones. */
 export const FILTERED_COLUMNS_MAX = 32
 
-/** Most bytes of all filters of a segment; the largest filters are left out first. */
+/** The maximum number of bytes of all filters of a segment; the largest filters are left out first. */
 const FILTER_BYTES_MAX = 256 * 1024
 
 export class ColumnValuesBuilder {

@@ -215,7 +215,7 @@ export function decodeTeamAlias(bytes: Bytes): Bytes {
   return alias
 }
 
-/** Most keys that are valid at the same time; the newest signs. */
+/** The maximum number of keys that are valid at the same time; the newest signs. */
 export const SIGNING_KEYS_MAX = 2
 
 /** @param keys - Newest first. */

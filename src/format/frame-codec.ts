@@ -48,7 +48,9 @@ function lackedNames(bits: number): string[] {
   return names
 }
 
-/** Most bytes of rows in a compressed frame: twice the largest row. Larger frames are not compressed. */
+/**
+ * The maximum number of bytes of rows in a compressed frame: twice the largest row. Larger frames are not compressed.
+ */
 export const PACKED_RAW_BYTES_MAX = 128 * 1024 * 1024
 
 /**

@@ -56,7 +56,7 @@ const JOB_STATE = Object.freeze({ running: 0, succeeded: 1, failed: 2 })
 export const OWNER_BYTES = 16
 const RUN_BYTES = 20
 
-/** Most runs in one record of a result: a million rows with preserved IDs may be as many runs. */
+/** The maximum number of runs in one record of a result: a million rows with preserved IDs may be as many runs. */
 export const RESULT_RUNS_MAX = 50_000
 
 export function encodeJob({ kind, createdAt, table, note, state }: JobRecord): Bytes {

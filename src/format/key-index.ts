@@ -18,7 +18,7 @@ export const BUCKET_ENTRY_BYTES = KEY_HASH_BYTES + 8
 /** Approximate entries per bucket: buckets are read whole. */
 const ENTRIES_OF_A_BUCKET = 128
 
-/** Most bits that select a bucket. */
+/** The maximum number of bits that select a bucket. */
 const BITS_MAX = 24
 
 /** The keys of rows that one commit linked, in 2^bits buckets. */

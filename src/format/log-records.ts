@@ -59,7 +59,10 @@ export type LogEntry = Readonly<{
   detail: ReceiptDetail | null
 }>
 
-/** Most entries, and most of their bytes, that a table keeps without a history; the newest entry is always kept. */
+/**
+ * The maximum number of entries, and most of their bytes, that a table keeps without a history; the newest entry is
+ * always kept.
+ */
 export const LOG_ENTRIES_MAX = 10_000
 export const LOG_BYTES_MAX = 1024 * 1024
 

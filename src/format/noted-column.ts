@@ -24,7 +24,7 @@ export const COLUMN_VALUES = Object.freeze({
   greatestIsCut: 1 << 4, // the greatest text may continue after these bytes
 })
 
-/** Most bytes of a least and a greatest value. */
+/** The maximum number of bytes of a least and a greatest value. */
 export const BOUND_BYTES_MAX = 32
 
 /** A column with a longer text has no filter: such texts are not searched for as a whole, and hashing them takes time. */

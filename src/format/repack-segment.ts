@@ -20,7 +20,7 @@ import { decodeFrame, footerRange } from './segment-reader.js'
 import { type BuiltSegment, type Sections, setFrameHeader, writeEnd } from './segment-writer.js'
 import { TextBuffer } from './text-buffer.js'
 
-/** Most frames compressed at the same time: the number of available lanes. */
+/** The maximum number of frames compressed at the same time: the number of available lanes. */
 const FRAMES_AT_ONCE = 8
 
 export type RepackedSegment = Pick<BuiltSegment, 'bytes' | 'footerBytes' | 'codecs'>

@@ -11,7 +11,10 @@ const OTHER_COLUMN = -1
 /** The learned distance of a key changes by the difference divided by this power of two. */
 const NEARER = 4
 
-/** Most columns that are searched, and most bytes of a row for that: each search may scan the whole row. */
+/**
+ * The maximum number of columns that are searched, and most bytes of a row for that: each search may scan the whole
+ * row.
+ */
 const SEARCHED_COLUMNS_MAX = 4
 const SEARCHED_BYTES_MAX = 4_096
 

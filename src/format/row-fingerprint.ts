@@ -9,7 +9,7 @@ import { sliceText } from '../base/platform.js'
 import { RowCells } from './row-cells.js'
 import { canonicalToken } from './row-values.js'
 
-/** Most fingerprints kept. */
+/** The maximum number of fingerprints kept. */
 export const FINGERPRINTS_MAX = 64
 
 /** A fingerprint as unsigned 32-bit numbers: four of the row's key, then two of its text. */

@@ -44,7 +44,7 @@ import { TextBuffer } from './text-buffer.js'
  */
 const FRAME_ROWS_FULL = 64
 const FRAME_TEXT_BYTES_FULL = 16 * 1024
-/** Most rows of a frame, and most bytes of text in a frame of more than one row. */
+/** The maximum number of rows of a frame, and most bytes of text in a frame of more than one row. */
 const FRAME_ROWS_MAX = 1_024
 const FRAME_TEXT_BYTES_MAX = 256 * 1024
 
@@ -54,7 +54,7 @@ const FRAME_TEXT_BYTES_MAX = 256 * 1024
  */
 const SHORT_ROW_BYTES = 128
 
-/** Most file IDs that a segment lists; one that names more must be read to find them. */
+/** The maximum number of file IDs that a segment lists; one that names more must be read to find them. */
 const FILES_LISTED_MAX = 16_384
 
 export type BuiltSegment = Readonly<{

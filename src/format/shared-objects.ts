@@ -11,7 +11,7 @@ import { counterOf, earlierId, incarnationOf } from './object-id.js'
 /** The place of a segment in a shared object. */
 export type SharedPlace = Readonly<{ object: ObjectId; offset: number }>
 
-/** Most bytes of a shared object. */
+/** The maximum number of bytes of a shared object. */
 export const SHARED_OBJECT_BYTES_MAX = 4 * 1024 * 1024
 
 /** Bytes for the place of a segment in a record. */

@@ -4,7 +4,7 @@ import type { Bytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { grownBytes } from './byte-writer.js'
 
-/** Most UTF-8 bytes per UTF-16 unit. */
+/** The maximum number of UTF-8 bytes per UTF-16 unit. */
 const UTF8_BYTES_MAX = 3
 
 /** Up to this many bytes, a copy loop is faster than a call of the runtime. */

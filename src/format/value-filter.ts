@@ -6,7 +6,7 @@ import { type Bytes, putUint32, readUint32 } from '../base/bytes.js'
 
 const WORDS_OF_BLOCK = 8
 
-/** Most blocks of a filter. */
+/** The maximum number of blocks of a filter. */
 export const FILTER_BLOCKS_MAX = 2_048
 
 /** A filter is halved only if at most this share of bits is set afterwards: then 1 of 40 misses is a false hit. */

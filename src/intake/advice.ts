@@ -19,7 +19,10 @@ export type AdviceCode =
   | 'headerLooksLikeData'
   /** A column without a name got one. */
   | 'columnNamed'
-  /** A column without a name and without values was left out; or the `count` columns of an earlier reject file. */
+  /**
+   * A column without a name and without values was left out. Or `count` columns were left out, which an earlier
+   * reject file added.
+   */
   | 'columnDropped'
   /** Blanks around fields and quotes were removed. */
   | 'trimmed'
@@ -44,7 +47,9 @@ export type AdviceCode =
   | 'booleans'
   /** Days of a column have two readings. */
   | 'datesUnread'
-  /** All points of a column precede three digits, and no other column shows that they do not separate thousands. */
+  /**
+   * All points of a column precede three digits, and no other column shows that the points do not separate thousands.
+   */
   | 'pointsUnsure'
   /**
    * A column of a new table is text because of a few values (fewer than 1 in 100) unlike the `others`: arbitrary texts;

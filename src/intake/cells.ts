@@ -13,7 +13,7 @@ export type NumberForm = Readonly<{
   currency: string | undefined
 }>
 
-/** Most characters of a number in another notation. */
+/** The maximum number of characters of a number in another notation. */
 const NUMBER_CHARS_MAX = 1_024
 
 /** A number in JSON notation. */

@@ -2,8 +2,8 @@
 //
 // Invariants:
 // - A cell is converted if an option says so, or if all sampled values of its column have only one reading.
-// - A conversion is decided once per source. A later value that contradicts it ends it, and is a fault if cells were
-//   already changed: otherwise a column that becomes text would not have the source's values.
+// - A conversion is decided once per source. A later value that contradicts the conversion ends it. If cells were
+//   already changed, this value is a fault, because a column that becomes text must have the source's values.
 import { isNumberToken } from '../schema/value-rules.js'
 import {
   dateTimeOf,
@@ -40,7 +40,7 @@ export type ColumnKinds = Readonly<{
 type Known = Readonly<{
   column: string
   kind: string | undefined
-  /** Whether the table rejects values of other kinds, so that they can be passed on. */
+  /** Whether the table rejects values of other kinds, so that such values can be passed on. */
   isFixed: boolean
   dialect: Dialect
   detects: boolean
@@ -133,7 +133,7 @@ function mayBeCodes(
   return values.every((text) => !text.includes(decimal))
 }
 
-/** A number that is certainly not a code: a double keeps all its digits. */
+/** Reads a number that is certainly not a code, because a double keeps all its digits. */
 function readExactNumber(text: string, form: NumberForm): string | undefined {
   const found = parseNumberCell(text, form)
   const isExact = found !== undefined && found.replace(/[^0-9]/g, '').length <= DIGITS_MAX

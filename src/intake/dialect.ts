@@ -22,7 +22,7 @@ export type Dialect = Readonly<{
    * tab.
    */
   delimiter?: string
-  /** Whether the first record has the column names; or the names, if no record has them. Default: `present`. */
+  /** Whether the first record has the column names; otherwise `absent`, or the names. Default: `present`. */
   header?: 'present' | 'absent' | readonly string[]
   /** Number of lines before the header to leave out, 0 to 1,000. Default: 0. */
   skipLines?: number
@@ -39,7 +39,7 @@ export type Dialect = Readonly<{
   /** A label of the Encoding Standard. Default: UTF-8, or the encoding of the byte order mark. */
   encoding?: string
   /**
-   * The mark before the decimals in columns of numbers; for a single column in `columns`. Default: a point; if
+   * The mark before the decimals in columns of numbers. In `columns`, it is for a single column. Default: a point; if
    * `thousands` is a point, a comma.
    */
   decimal?: DecimalMark

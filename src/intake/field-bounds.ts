@@ -1,6 +1,6 @@
 // The fields of records passed on by an intake: with commas or tabs, and quotes as in RFC 4180.
 //
-// Invariant: records are divided as by the server.
+// Invariant: records are divided into fields exactly as the server does it.
 import { CARRIAGE_RETURN, LINE_FEED, QUOTE } from '../base/ascii.js'
 
 /**

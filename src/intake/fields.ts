@@ -36,7 +36,7 @@ export type Field = Readonly<{
   isBroken: boolean
 }>
 
-/** Most distinct fields of a record: a table has fewer columns. */
+/** The maximum number of distinct fields of a record: a table has fewer columns. */
 const FIELDS_MAX = 16_384
 
 /**
@@ -163,8 +163,8 @@ function unescaped(raw: string, quote: string, hasBackslashes: boolean): string 
 }
 
 /**
- * The leading columns of a file of rejected rows, which say why they did not fit. An import of that file leaves them
- * out.
+ * The leading columns of a file of rejected rows, which say why each row did not fit. An import of that file leaves
+ * them out.
  */
 export const REJECT_COLUMNS = ['$file', '$line', '$column', '$problem'] as const
 

@@ -167,7 +167,7 @@ export async function openCheckedIntake(
   return new Intake(opened, lines, known)
 }
 
-/** Calls it at most once. */
+/** Wraps `kindsOf` so that it is called at most once. */
 function onceAsked(kindsOf: IntakeOptions['kindsOf']): () => Promise<ColumnKinds | undefined> {
   let asked: Promise<ColumnKinds | undefined> | undefined
   return () => {
@@ -254,7 +254,7 @@ async function* placedIn(
   }
 }
 
-/** The bytes of the records, after those before the header. */
+/** The bytes of the records, without the bytes before the header. */
 async function* skipToRecords(
   bytes: AsyncIterable<Uint8Array>,
   skipped: number,

@@ -21,7 +21,7 @@ import type { TextBytes } from './text-bytes.js'
 export type JsonSource = Readonly<{
   format: SourceFormat
   bytes: AsyncIterable<Uint8Array>
-  /** The difference between a row's offset and its offset in the source; called in row order. */
+  /** How much an offset in `bytes` is greater than in the source. Must be called in row order. */
   shift: (offset: number) => number
   advice: readonly Advice[]
 }>
@@ -64,7 +64,7 @@ function checkOne({ arrays }: ArrayFinder): void {
 type FoundArray = {
   /** The names of the enclosing objects' members, separated by points. */
   readonly path: string
-  /** The beginning of its first element; if it is empty, its end. */
+  /** The beginning of its first element; if the array is empty, its end. */
   readonly first: number
   end: number | undefined
 }
@@ -72,10 +72,10 @@ type FoundArray = {
 /** Greatest nesting depth that is searched. */
 const DEPTH_MAX = 8
 
-/** Most bytes kept of a member's name. */
+/** The maximum number of bytes kept of a member's name. */
 const NAME_BYTES_MAX = 256
 
-/** Most arrays kept if none is named: two are already ambiguous. */
+/** The maximum number of arrays kept if no option names one. Two arrays are already ambiguous. */
 const ARRAYS_MAX = 8
 
 type Opened = {
@@ -88,7 +88,7 @@ type Opened = {
 
 /** Finds the arrays of objects in a JSON value, byte by byte. Malformed JSON is left to the reader of rows. */
 class ArrayFinder {
-  /** Arrays outside other arrays whose first element is an object; the named array may be empty. */
+  /** The arrays in no other array whose first element is an object; if an option names one, also an empty array. */
   readonly arrays: FoundArray[] = []
   /** Number of top-level values. */
   values = 0
@@ -173,7 +173,7 @@ class ArrayFinder {
     this.#open.push({ isArray, name: this.#last, start: offset, isFirst: true })
   }
 
-  /** Keeps an array, unless it is within another, or not the wanted one. */
+  /** Keeps an array, unless it is within another array, or is not the wanted array. */
   #add(opened: Opened, array: FoundArray): void {
     const isDeep = this.#open.length > DEPTH_MAX
     if (isDeep || this.#open.slice(0, -1).some(({ isArray }) => isArray)) return
@@ -208,7 +208,7 @@ class ArrayFinder {
 
 const LINE_BREAK = Uint8Array.of(LINE_FEED)
 
-/** Consecutive values, each on its own line. */
+/** Puts each of consecutive values on its own line. */
 function onLines(bytes: AsyncIterable<Uint8Array>): Pick<JsonSource, 'bytes' | 'shift'> {
   const finder = new ArrayFinder('')
   /** Offsets of added line breaks in the output that `shift` has not passed yet. */

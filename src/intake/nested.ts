@@ -19,13 +19,13 @@ export function checkNested(given: unknown): Nested | undefined {
   throw optionError('nested', 'must be flatten or text')
 }
 
-/** Most nested objects whose members become columns. */
+/** The maximum number of nested objects whose members become columns. */
 const DEPTH_MAX = 32
 
-/** Most columns of a source with flattened objects. */
+/** The maximum number of columns of a source with flattened objects. */
 const COLUMNS_MAX = 10_000
 
-/** Most characters of the name of such a column. */
+/** The maximum number of characters of the name of a column made from a member. */
 const NAME_CHARS_MAX = 256
 
 type Rows = Readonly<{

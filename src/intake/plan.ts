@@ -51,7 +51,7 @@ export type Plan = Readonly<{
   columns: readonly string[]
   /** The indexes of fields whose columns are left out. */
   dropped: ReadonlySet<number>
-  /** Those of them that the caller leaves out, whatever values they have. */
+  /** The fields in `dropped` that the caller leaves out, whatever values they have. */
   omitted: ReadonlySet<number>
   /** Number of leading fields left out together with their values. */
   rejectColumns: number
@@ -61,7 +61,7 @@ export type Plan = Readonly<{
   /** Whether no option says that blank lines are left out. */
   mayKeepBlankLines: boolean
   extraFields: 'refuse' | 'dropEmpty' | 'drop'
-  /** By field index. */
+  /** The conversion of each converted column, by field index. */
   conversions: ReadonlyMap<number, Conversion>
   /** Whether records are passed on unchanged, except blank lines. */
   isPlain: boolean
@@ -239,12 +239,15 @@ async function chooseConversions(
   return { conversions, unread }
 }
 
-/** Most values added one by one. Each excludes a possible form of the column, and there are fewer forms. */
+/**
+ * The maximum number of values added one by one to the first values. Each excludes a possible form of the column, and
+ * there are fewer than 32 forms.
+ */
 const CONTRARY_MAX = 32
 
 /**
- * The choice for a column of unknown kind, and the values that determine it: the first ones, and others that would
- * change it.
+ * The choice for a column of unknown kind, and the values that determine it: the first values, and further values
+ * that would have changed it.
  */
 async function decideBySample(
   { first, others }: SeenValues,
@@ -296,8 +299,8 @@ function adviceOfMarks(
 const THOUSANDS = /^-?(?:0|[1-9][0-9]{0,2}(?:\.[0-9]{3})*)$/
 
 /**
- * Columns whose points may separate thousands: another column has decimal commas, or the delimiter suggests them, and
- * no column has points before decimals.
+ * Advice on columns whose points may separate thousands. It is given if another column has decimal commas. It is also
+ * given if the delimiter suggests decimal commas and no column has points before decimals.
  */
 async function adviceOfPoints(
   columns: readonly string[],

@@ -3,7 +3,7 @@ import { BACKSLASH, CARRIAGE_RETURN, LINE_FEED, SPACE, TAB } from '../base/ascii
 import { openRecordScanner, type RecordScanner, SourceFault } from '../base/record-scanner.js'
 import { areStandard, type Marks } from './fields.js'
 
-/** Opens a scanner of records; for standard marks, that of plain CSV. */
+/** Opens a scanner of records; for standard marks, the scanner of plain CSV. */
 export function openDialectScanner(marks: Marks, comment: string | undefined): RecordScanner {
   const isStandard = areStandard(marks) && comment === undefined
   return isStandard ? openRecordScanner('csv') : new DialectScanner(marks, comment)

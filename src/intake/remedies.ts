@@ -9,7 +9,10 @@ export type Remedy = readonly Readonly<{ option: keyof Dialect; value: string }>
 /** Characters between thousands. */
 const THOUSANDS = ['.', ',', ' ', '\u00a0', '\u202f', "'", '\u2019'] as const
 
-/** Each of them reads the field; empty: there is none. @param kind - The kind of the column. */
+/**
+ * The remedies for a field, each of which would read it; empty: there is none.
+ * @param kind - The kind of the column.
+ */
 export function remediesOfField(kind: 'number' | 'date' | 'dateTime', text: string): Remedy[] {
   if (kind === 'number') return remediesOfNumber(text)
   const isRead = (found: string | undefined) =>

@@ -23,7 +23,7 @@ export type RewrittenRun = Readonly<{
   offsets: readonly number[]
 }>
 
-/** Most rows of a rewritten run: a record may have any number of blank lines. */
+/** The maximum number of rows of a rewritten run: a record may have any number of blank lines. */
 const BATCH_ROWS_MAX = 16_384
 
 /** The work of a row besides its characters, and the amount after which other work has a turn. */
@@ -166,7 +166,7 @@ export class RowRewriter {
     return `${row}\n`
   }
 
-  /** Number of fields to pass on: the reader of rows rejects one too many. */
+  /** Number of fields to pass on. If extra fields are passed on, the reader of rows rejects the record. */
   #kept(fields: readonly Field[], offset: number): number {
     const { extraFields, fieldCount } = this.#plan
     if (fields.length <= fieldCount || extraFields === 'refuse') return fields.length

@@ -1,4 +1,4 @@
-// The beginning of a CSV or TSV source: tries marks on its records, and finds those for which they agree best.
+// The beginning of a CSV or TSV source. Tries marks on it, and finds the marks for which its records agree best.
 import { CARRIAGE_RETURN, LINE_FEED } from '../base/ascii.js'
 import { countLineBreaks, type RecordScanner, SourceFault } from '../base/record-scanner.js'
 import type { TimeSlices } from '../base/time-slices.js'
@@ -10,7 +10,7 @@ import { openDialectScanner } from './record-bounds.js'
 /** The beginning of a source. */
 export type Sample = Readonly<{
   bytes: Uint8Array
-  /** Whether these are all bytes. */
+  /** Whether `bytes` is the whole source. */
   isWhole: boolean
 }>
 
@@ -88,8 +88,8 @@ const OPEN: readonly Field[] = [{ text: '', isQuoted: false, isBroken: true }]
 export const STEP_BYTES = TRIED_BYTES
 
 /**
- * The complete records of a sample, without comments, and undefined after each step; the last one is `OPEN` if it has
- * not ended.
+ * The complete records of a sample, without comments, and undefined after each step; the last record is `OPEN` if it
+ * has not ended.
  */
 export function* sampleRecords(
   { bytes, isWhole }: Sample,
@@ -225,7 +225,7 @@ export function findPreamble(
   const { comment, skipLines, header: names } = dialect
   const records = triedRecords(tried, marks, comment, PREAMBLE_RECORDS_MAX + 2)
   const isFound = detects && skipLines === undefined && !Array.isArray(names)
-  // Comments before the header are skipped, whoever defines comments.
+  // Comments before the header are skipped even if no header is searched for.
   const header = (isFound && records[headerIndexOf(records)]) || (comment && records[0])
   if (!header) return { bytes: 0, lines: 0 }
   return { bytes: header.start, lines: countLineBreaks(tried.bytes.subarray(0, header.start)) }

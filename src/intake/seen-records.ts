@@ -5,7 +5,7 @@ import { type SampleOptions, STEP_BYTES, TRIED_RECORDS, type Tried } from './sam
 export type SeenValues = Readonly<{
   /** The first distinct values, at most `VALUES_MAX`, from which a conversion is chosen. */
   first: Set<string>
-  /** The other values, which the conversion must fit too. */
+  /** All other values, which must fit the conversion too. */
   others: string[]
 }>
 

@@ -1,4 +1,4 @@
-// Recognizes a source by its first bytes: names and media types only decide what bytes leave open.
+// Recognizes a source by its first bytes: its name and media type only decide what the bytes leave open.
 import type { Bytes } from '../base/bytes.js'
 
 /** Files that are not text. `ole` is an Excel workbook from before 2007, `zip` a current one. */
@@ -57,12 +57,12 @@ export function isHtml(text: string): boolean {
 /** Control bytes that a text may contain: tab, line breaks, and the end-of-file mark of DOS. */
 const TEXT_CONTROLS: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x1a, 0x1b])
 
-/** Most zero bytes in a text, in percent. */
+/** The maximum number of zero bytes in a text, in percent. */
 const ZEROS_OF_TEXT_PERCENT_MAX = 1
 
 /**
  * Whether bytes without a known signature are binary.
- * @param isGuessed - Whether their encoding was guessed: in it, nearly all bytes are valid.
+ * @param isGuessed - Whether the encoding was guessed: in a guessed encoding, nearly all bytes are valid.
  */
 export function isBinary(beginning: Bytes, isGuessed: boolean): boolean {
   let zeros = 0
@@ -96,7 +96,7 @@ const ZEROS_PERCENT_MIN = 40
 /**
  * Guesses the encoding of a text without a byte order mark: UTF-16 by its zero bytes, otherwise UTF-8 if it is valid,
  * otherwise the code page of Western Europe, in which all bytes are valid.
- * @param isWhole - Whether these are all bytes; otherwise the last character may be cut.
+ * @param isWhole - Whether `sample` is the whole text; otherwise its last character may be cut.
  */
 export function guessEncoding(sample: Bytes, isWhole: boolean): string {
   const zeros = [0, 0]

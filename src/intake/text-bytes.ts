@@ -17,7 +17,7 @@ import {
 /** Number of bytes of a source used for its plan. */
 export const SAMPLE_BYTES = 1024 * 1024
 
-/** The beginning of a source, and all of it. */
+/** The beginning of a source, and all its bytes. */
 export type Begun = Readonly<{
   start: Uint8Array
   /** Whether `start` has all bytes. */
@@ -92,7 +92,8 @@ export type TextBytes = Begun & Readonly<{ encoding: string; isGuessed: boolean 
 
 /**
  * @param given - The given encoding. undefined: UTF-8, or the encoding of the byte order mark.
- * @param guesses - Which encodings may be guessed from the bytes, if none is given. JSON has only those of Unicode.
+ * @param guesses - Which encodings may be guessed from the bytes, if none is given. For JSON, only encodings of
+ *   Unicode may be guessed.
  * @throws {SourceFault} if it is not text, or has the mark of another encoding than the given one
  */
 export async function openTextBytes(

@@ -21,7 +21,7 @@ import { fieldTexts, findFields } from './field-bounds.js'
 import type { PassedLines } from './passed-lines.js'
 import { textOfToken, WatchedValues } from './watched-values.js'
 
-/** Most watched columns; those after them are ignored. */
+/** The maximum number of watched columns; those after them are ignored. */
 const COLUMNS_MAX = 4_096
 
 /** The work after which other work has a turn, and the work per value besides its bytes. */
@@ -80,7 +80,7 @@ export class WatchedRows {
     ]
   }
 
-  /** Watches the rows of a run that provides the lines. Yields the work done. */
+  /** Watches the rows of a run. Yields the amount of work done since the last yield. */
   *add(run: Rows): Generator<number, void> {
     const { bytes, starts, ends, format } = run
     this.#isJson = isJson(format)
@@ -115,7 +115,10 @@ export class WatchedRows {
     return column
   }
 
-  /** @returns the number of fields. A line with too many is not watched, because it is unknown which are extra. */
+  /**
+   * @returns the number of fields. A line with too many is not watched, because it is unknown which of its fields are
+   *   extra.
+   */
   #addFields(
     bytes: Uint8Array,
     start: number,

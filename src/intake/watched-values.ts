@@ -1,4 +1,4 @@
-// Watches the values of a column of unknown kind: which values, or which notations, make the column text.
+// Watches the values of a column of unknown kind, to find the values or the notations that make the column text.
 //
 // Invariants:
 // - A value has the kind that inference would give a column with only this value, so the advice matches the table.
@@ -19,7 +19,7 @@ import type { Advice, AdviceCode } from './advice.js'
 import { parseNumberCell } from './cells.js'
 import { fieldText } from './field-bounds.js'
 
-/** Notations of numbers that inference treats as text, however many there are. */
+/** Notations of numbers that inference treats as text, however many of them a column has. */
 const NUMBERS_AS_TEXT = [
   'decimalComma',
   'commasUnsure',
@@ -28,7 +28,7 @@ const NUMBERS_AS_TEXT = [
   'looseNumber',
 ] as const
 
-/** Notations reported only for a few values, because all of them may be codes. */
+/** Notations reported only if a few values have them: if all values have them, they may be codes. */
 const NUMBERS_PERHAPS = ['paddedNumber', 'groupedNumber'] as const
 
 type ValueClass =
@@ -40,7 +40,7 @@ type ValueClass =
   | 'array'
   | 'text'
 
-/** The class of a column's values, except the odd ones. */
+/** Groups of classes: apart from odd values, the values of a column are of one group. */
 const GROUPS = {
   numbers: ['number', ...NUMBERS_AS_TEXT],
   booleans: ['boolean'],
@@ -104,7 +104,7 @@ export class WatchedValues {
     this.#begin(valueClass, textOfToken(bytes, from, to), lineOf)
   }
 
-  /** Counts a value of a class. @returns false: it is the first one */
+  /** Counts a value of a class. @returns false: it is the first value of the class */
   #counts(valueClass: ValueClass): boolean {
     const seen = this.#seen.get(valueClass)
     if (seen === undefined) return false
@@ -170,17 +170,20 @@ export class WatchedValues {
   }
 }
 
-/** Most characters of a value that may be other than text. */
+/** Longer values are text, in characters. */
 const JUDGED_CHARS_MAX = 1_024
 
 /** A number that may have a separator of thousands: a comma before three digits. */
 const UNSURE_COMMA = /^-?[1-9][0-9]{0,2},[0-9]{3}$/
 
-/** No digit on one side of the point, a plus sign (longer numbers are telephone numbers), or separators of thousands. */
+/**
+ * Matches a number with no digit on one side of the point, a plus sign (longer numbers are telephone numbers), or
+ * separators of thousands.
+ */
 const LOOSE_NUMBER =
   /^(?:[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]{0,14})\.)|\+(?:0|[1-9][0-9]{0,3})(?:\.[0-9]+)?|[-+]?[1-9][0-9]{0,2}(?:,[0-9]{3}){1,4}(?:\.[0-9]+)?)$/
 
-/** Digits that are meant as text, such as a ZIP code. */
+/** Matches digits that are meant as text, such as a ZIP code. */
 const PADDED_NUMBER = /^(?:\+|-?0(?=[0-9]))[0-9][0-9.,]*$/
 
 const GROUPED_NUMBER = /^-?[0-9]{1,3}(?:[.,][0-9]{3})+(?:[.,][0-9]+)?$/

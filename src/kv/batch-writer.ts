@@ -1,8 +1,8 @@
 // Writes batches with the durability that the store was opened with.
 //
-// `interval` acknowledges a batch before it is on disk, but loses only the newest batches in a power cut. LevelDB syncs
-// only the log that it writes to, so a synced batch may survive an earlier one in a log that was closed unsynced
-// (LEVELDB.md, F6).
+// `interval` acknowledges a batch before it is on disk, but loses only the newest batches in a power cut. LevelDB
+// syncs only the log that it writes to, so a synced batch may survive although an earlier batch is lost with a log
+// that was closed unsynced (LEVELDB.md, F6).
 //
 // Invariants in `interval`:
 // - All bytes that are not on disk are in the current log: the memory table is flushed, which begins a new log, before
@@ -16,7 +16,7 @@ export type Durability = 'commit' | 'interval' | 'none'
 
 export type BatchWriterOptions = Readonly<{ durability: Durability; flushBytes: number }>
 
-/** Most bytes that an operation takes in a memory table besides its key and value. */
+/** The maximum number of bytes that an operation takes in a memory table besides its key and value. */
 const OPERATION_BYTES = 64
 
 export class BatchWriter {
@@ -44,7 +44,8 @@ export class BatchWriter {
 
   /**
    * Writes one batch. Must not run concurrently.
-   * @param sync - Whether it, and all batches before it, must be on disk when this resolves, if the store syncs at all.
+   * @param sync - Whether this batch and all earlier ones must be on disk when the promise resolves. It has no effect
+   *   if the store never syncs.
    */
   write(operations: LevelOperation[], sync: boolean): Promise<void> {
     const { durability } = this.#options
@@ -57,7 +58,7 @@ export class BatchWriter {
     await writeBatch(this.#database, operations, synced)
     this.#tableBytes += bytesOfBatch(operations)
     this.#isBehind = !synced
-    // Otherwise LevelDB would flush before its next write.
+    // Without this, LevelDB itself would flush before its next write.
     if (this.#tableBytes > this.#options.flushBytes) await this.#flush()
   }
 

@@ -5,9 +5,10 @@
 // Records lost at the end leave no gap: only the high-water mark beside the database shows them.
 //
 // Invariants:
-// - All records from `lowest` to `last` exist, and none above; `lowest` is in the checkpoint record, or 1 without one.
-//   Lower records, left by an interrupted restart, are ignored.
-// - They change atomically with each batch: its record, and on pruning the deletes and the checkpoint, are part of it.
+// - All records from `lowest` to `last` exist, and none above `last`; `lowest` is in the checkpoint record, or 1
+//   without one. Lower records, left by an interrupted restart, are ignored.
+// - `lowest` and `last` change atomically with each batch, which contains its own record and, on pruning, the deletes
+//   and the checkpoint.
 import type { Bytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { StoreError } from '../base/store-error.js'
@@ -55,13 +56,13 @@ export type CommitRange = Readonly<{ first: number; last: number }>
 export type ExpectedCommits = Readonly<{
   /** Whether it contains any commit. */
   written: boolean
-  /** It contains all commits up to this one; 0: unknown. */
+  /** The last commit that it must contain, with all before it; 0: unknown. */
   atLeast: number
   /** Checksum of the name of the store that made the commits; undefined: it has none. */
   storeCrc: number | undefined
 }>
 
-/** Most ranges listed; further ones are only counted. */
+/** The maximum number of ranges listed; further ranges are only counted. */
 const RANGES_MAX = 8
 
 /**
@@ -132,7 +133,7 @@ function lostCommits(missing: readonly CommitRange[], count: number): StoreError
   )
 }
 
-/** Numbers skipped after a loss, so that those of lost commits are never reused. */
+/** Numbers skipped after a loss, so that the numbers of lost commits are never reused. */
 const RESTART_STEP = 2 ** 20
 
 const STALE_DELETED_AT_ONCE = 8_192
@@ -168,7 +169,7 @@ export async function restartCommitLog(
   }
 }
 
-/** The highest commit number, by key only, because its value may be damaged; 0: none. */
+/** The highest commit number; 0: none. Only keys are read, because values may be damaged. */
 async function highestCommit(database: LevelDatabase): Promise<number> {
   const range = { start: Uint8Array.of(LevelSpace.Commit), limit: AFTER_COMMITS }
   const [key] = await scanLevelKeys(database, { ...range, count: 1, reverse: true })

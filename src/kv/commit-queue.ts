@@ -3,8 +3,8 @@
 //
 // Invariants:
 // - Commits take effect in queue order. A check sees the database plus the effects of earlier commits in its group.
-// - No commit is answered before its group's batch is durable; nor is a refused commit, because its refusal may depend
-//   on another commit of the group, which could still fail.
+// - No commit is answered before its group's batch is durable. This holds for refused commits too, because a refusal
+//   may depend on another commit of the group, which could still fail.
 // - Batches are written one at a time, each with its commit record, so commit numbers are dense.
 // - The first failed batch ends the queue: LevelDB acknowledges writes after an error and loses them (LEVELDB.md, F7).
 //   A queue serves one opening of the database.
@@ -26,15 +26,15 @@ import { readRecords, storageError } from './level-database.js'
 import { type LevelViews, Prefix } from './level-views.js'
 
 /**
- * A group ends before the commit with which it would exceed one of these. Checks count too. A single commit may have
- * far more records.
+ * A group ends before the commit with which it would exceed one of these limits. Checks count too. A single commit
+ * may have far more records.
  */
 const GROUP_OPERATIONS_MAX = 1_000
 const GROUP_BYTES_MAX = 4 * 1_048_576
 
 /**
- * With at least this many commits in flight, a group takes half of them, and the others are planned while it is written
- * (PERFORMANCE.md, P24). With fewer, planning is faster than another sync.
+ * With at least this many commits in flight, a group takes half of them, and the others are planned while it is
+ * written (PERFORMANCE.md, P24). With fewer commits, planning is faster than another sync.
  */
 const HALVED_MIN = 24
 
@@ -71,9 +71,9 @@ export type CommitQueueOptions = CommitLogOptions &
     /** With `interval`: how long a batch may be unsynced. */
     flushMs: number
     views: LevelViews
-    /** Called when a batch was written, before its commits are answered; throws if they must not be. */
+    /** Called when a batch was written, before its commits are answered. Throws if they must not be answered. */
     confirm: () => void
-    /** Called when all commits up to this one are on disk; except with `interval`, before they are answered. */
+    /** Called when all commits up to this one are on disk: before they are answered, except with `interval`. */
     onDurable: (commit: number) => void
     /** Called when a group was written. Must not throw. */
     onGroup: (group: KvGroup) => void
@@ -92,7 +92,10 @@ export class CommitQueue {
   #log: CommitLog
   #waiting: QueuedCommit[] = []
   #running: Promise<void> | undefined
-  /** The expected number of commits in the next group: those in flight at the last one. */
+  /**
+   * The expected number of commits in the next group: those in flight when the last group was answered, or half of
+   * them.
+   */
   #expected = 1
   #gathered: (() => void) | undefined
   #closed = false
@@ -134,9 +137,9 @@ export class CommitQueue {
   }
 
   /**
-   * The commit's arrays must not change until this settles: they are read later.
-   * @param isBarrier - Whether to resolve only when it, and all commits before it, are on disk, unless the store never
-   *   syncs.
+   * Adds a commit to the queue. Its arrays must not change until the promise settles, because they are read later.
+   * @param isBarrier - Whether to resolve only when this commit and all earlier ones are on disk, unless the store
+   *   never syncs.
    */
   commit(prefix: Prefix, commit: KvCommit, isBarrier = false): Promise<KvCommitResult> {
     return new Promise((resolve, reject) => {
@@ -194,7 +197,7 @@ export class CommitQueue {
   }
 
   async #run(): Promise<void> {
-    await Promise.resolve() // Commits of the same turn join the first group.
+    await Promise.resolve() // Lets other commits of this turn join the first group.
     while (this.#waiting.length > 0) {
       if (this.#waiting.length < this.#expected) await this.#gather()
       const group = this.#waiting.splice(0, this.#groupLength())
@@ -204,7 +207,9 @@ export class CommitQueue {
     this.#running = undefined
   }
 
-  /** Must be called before a group is answered, so that a caller that commits again at once is not counted twice. */
+  /**
+   * Must be called before a group is answered, so that a commit that its caller adds at once is not counted as well.
+   */
   #expectAfter(group: readonly QueuedCommit[]): void {
     const underWay = group.length + this.#waiting.length
     this.#expected = underWay < HALVED_MIN ? underWay : Math.ceil(underWay / 2)
@@ -305,7 +310,7 @@ export class CommitQueue {
     )
   }
 
-  /** A record after earlier commits of the group; undefined: not in memory. */
+  /** The value of a record after earlier commits of the group; undefined: not in memory. */
   #present({ changes, found }: GroupState, text: string): Bytes | null | undefined {
     const change = changes.get(text)
     if (change !== undefined) return change.payload
@@ -330,7 +335,7 @@ export class CommitQueue {
     return values.map((value) => (value === undefined ? (read[next++] ?? null) : value))
   }
 
-  /** The failure of a commit that was not part of the failed batch. */
+  /** The failure for a commit that was not part of the failed batch. */
   #refusal(failed: StoreError): StoreError {
     if (failed.code === 'DATA_LOSS') return withOutcome(failed, 'unchanged')
     const until = this.#options.reopens
@@ -398,7 +403,7 @@ function planChanges(prefix: Prefix, { puts = [], deletes = [] }: KvCommit): Rec
   return changes
 }
 
-/** A greater number is put into a set, which costs more than comparing a few. */
+/** The maximum number of changes compared with each other. More are put into a set, which costs more for a few. */
 const COMPARED_MAX = 4
 
 function areDistinct(changes: readonly RecordChange[]): boolean {

@@ -1,6 +1,6 @@
 // Ranges of keys known to have no records. Keys are texts that sort like their bytes.
 
-/** Most ranges remembered. */
+/** The maximum number of ranges remembered. */
 const RANGES_MAX = 64
 
 interface EmptyRange {
@@ -11,7 +11,7 @@ interface EmptyRange {
 }
 
 export class EmptyRanges {
-  /** In key order, without overlaps. */
+  /** The ranges, in key order and without overlaps. */
   readonly #ranges: EmptyRange[] = []
   #uses = 0
 
@@ -27,7 +27,7 @@ export class EmptyRanges {
     return true
   }
 
-  /** Whether a key is in one of them. */
+  /** Whether a key is in one of the ranges. */
   has(key: string): boolean {
     const range = this.#find(key)
     if (range === undefined) return false
@@ -35,7 +35,7 @@ export class EmptyRanges {
     return true
   }
 
-  /** Adds a range, merged with those that it overlaps. */
+  /** Adds a range, merged with the ranges that it overlaps. */
   add(start: string, limit: string): void {
     const ranges = this.#ranges
     const first = this.#endingAfter(start)
@@ -66,7 +66,7 @@ export class EmptyRanges {
     return range === undefined || key < range.start ? undefined : range
   }
 
-  /** Index of the first range that ends after `key`: only it can contain the key. */
+  /** Index of the first range that ends after `key`: no other range can contain the key. */
   #endingAfter(key: string): number {
     let [low, high] = [0, this.#ranges.length]
     while (low < high) {

@@ -18,7 +18,7 @@ import { invariant } from '../base/invariant.js'
 import { StoreError } from '../base/store-error.js'
 import type { LevelDatabase, LevelOperation } from './level-database.js'
 
-/** Most bytes saved in one snapshot. Beyond that the snapshot fails, so that memory is bounded. */
+/** The maximum number of bytes saved in one snapshot. Beyond that the snapshot fails, so that memory is bounded. */
 const NOTED_BYTES_MAX = 64 * 1024 * 1024
 
 const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' } as const
@@ -130,7 +130,7 @@ function emulatedOf(snapshot: AbstractSnapshot | undefined): EmulatedSnapshot | 
 }
 
 class EmulatedSnapshot {
-  /** Settles when the batch has ended that was in flight when the snapshot was taken. */
+  /** Settles when the batch that was in flight when the snapshot was taken has ended. */
   readonly ready: Promise<void> | undefined
   /** Whether that batch has ended. */
   isReady: boolean
@@ -200,7 +200,7 @@ class EmulatedIterator {
     this.#limit = range.lt
   }
 
-  /** At least one entry, unless the range has ended. */
+  /** The next entries: at least one, unless the range has ended. */
   async nextv(count: number): Promise<Entry[]> {
     await this.#snapshot.ready
     while (this.#read.length === 0 && !this.#isDone) this.#read = await this.#readPiece(count)

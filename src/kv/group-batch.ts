@@ -14,7 +14,7 @@ export type RecordChange = Readonly<{
   /** null: the record is deleted. */
   payload: Bytes | null
 }> & {
-  /** The payload in the batch's memory. */
+  /** The payload as a view of the batch's memory. */
   written: Bytes | null
 }
 
@@ -29,7 +29,10 @@ export class GroupBatches {
     this.#memory = new Uint8Array(this.#isReused ? SMALL_BYTES_MAX : 0)
   }
 
-  /** @param changes - Filled by the caller; passed to the caches of records. */
+  /**
+   * @param changes - The changes of the batch, which the caller fills in later; they are passed to the caches of
+   *   records.
+   */
   next(changes: ReadonlyMap<string, RecordChange>): GroupBatch {
     return new GroupBatch(changes, this.#memory, this.#isReused)
   }
@@ -74,7 +77,7 @@ export class GroupBatch implements BatchWrites {
     this.operations.push({ type: 'del', key })
   }
 
-  /** @returns the payload in the batch's memory. */
+  /** Adds a put. @returns the payload as a view of the batch's memory. */
   #put(key: Bytes, payload: Bytes): Bytes {
     const value = this.#take(ENVELOPE_BYTES + payload.length)
     sealInto(value, key, payload)

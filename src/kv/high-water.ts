@@ -35,7 +35,7 @@ export interface HighWaterFile {
   overwrite(at: number, bytes: Bytes): void
   /**
    * Checks that writes still reach the store's place, and that no other process writes there.
-   * @param all - Whether to make all checks; otherwise the cheap ones, and all once a second.
+   * @param all - Whether to make all checks; otherwise it makes the cheap checks, and once a second all.
    * @throws {StoreError} DATA_LOSS (another process may have written, so writing must end), STORAGE_UNAVAILABLE
    */
   check(all: boolean): void
@@ -104,7 +104,7 @@ function putRunning(bytes: Bytes, commit: number, storeCrc: number): void {
 }
 
 /**
- * Decodes the file; the commit is the greater of mark and running number.
+ * Decodes the file. The commit is the greater of the commit in the mark and the running number.
  * @throws {StoreError} DATA_CORRUPT: it is damaged, or belongs to another store.
  */
 export function decodeHighWater(store: Bytes, bytes: Bytes): HighWater {
@@ -130,7 +130,7 @@ export function decodeHighWater(store: Bytes, bytes: Bytes): HighWater {
   }
 }
 
-/** null: torn. */
+/** The running number; null: its checksum is wrong, as after an interrupted write. */
 function decodeRunning(store: Bytes, bytes: Bytes): number | null {
   const content = bytes.subarray(0, 8)
   const crc = encodeUint32(crc32(content, crc32(store)))
@@ -146,8 +146,8 @@ export const LOSS_REMEDY =
   'restore the store from a backup, or open it with the option acceptLoss, which continues with what is left'
 
 /**
- * Reads the mark. null: the store is new, and need not have one.
- * @throws {StoreError} DATA_LOSS: a store that was written to has none; DATA_CORRUPT
+ * Reads the mark. null: there is none, and the store is new.
+ * @throws {StoreError} DATA_LOSS: a store that was written to has no mark; DATA_CORRUPT
  */
 export async function readHighWater(
   { file, store }: HighWaterPlace,
@@ -202,14 +202,14 @@ export class HighWaterKeeper {
     })
   }
 
-  /** Sets the function that is called when the mark cannot be written: then nothing more may be written. */
+  /** Sets the function that is called when the mark cannot be written: after that, nothing more may be written. */
   onFailure(tell: (failure: unknown) => void): void {
     this.#tellFailure = tell
   }
 
   /**
    * Must be called after each batch was written, before its commits are answered.
-   * @throws {StoreError} the commits may be missing at the next open.
+   * @throws {StoreError} The commits may be missing at the next open, so they must not be answered.
    */
   confirm(): void {
     this.#place.file.check(false)
@@ -251,7 +251,7 @@ export class HighWaterKeeper {
     this.#place.file.check(true)
     if (this.#marked === this.#state.commit) return
     await this.#save().catch((failure: unknown) => {
-      // It will be retried: until then the mark lags behind, but is right.
+      // The save will be retried. Until then the mark lags behind, but is right.
       if (!wantsDescriptor(failure)) throw failure
     })
   }

@@ -17,7 +17,7 @@ export type KeyRange = Readonly<{ start: Bytes; limit: Bytes }>
 /** A condition of a commit: the exact bytes of a record; null: there must be none. */
 export type KvCheck = Readonly<{ key: Bytes; equals: Bytes | null }>
 
-/** Checks, puts and deletes that take effect together. */
+/** Puts and deletes that take effect together, if all checks hold. */
 export type KvCommit = Readonly<{
   /** Conditions, all of which must hold. Default: none. */
   checks?: readonly KvCheck[]
@@ -35,7 +35,10 @@ export type KvCommitResult =
 /** A request for records of a range, in key order. */
 export type KvScan = KeyRange &
   Readonly<{
-    /** Most entries, 1 to 100,000; fewer are returned only at the end of the range, or because of `bytesMax`. */
+    /**
+     * The maximum number of entries, 1 to 100,000; fewer are returned only at the end of the range, or because of
+     * `bytesMax`.
+     */
     count: number
     /**
      * Bytes of values after which the scan may end early, so that few large records are in memory at once; the result
@@ -52,13 +55,14 @@ export type KvScan = KeyRange &
   }>
 
 /**
- * A frozen view of one commit, valid only inside the `read` that made it. The commit is not older than any acknowledged
- * before `read` was called. It is fixed at the first query at the latest: earlier commits may be visible, later ones
- * are not.
+ * A frozen view of one commit, valid only inside the `read` that made it. The commit is at least as new as every
+ * commit acknowledged before `read` was called. It is fixed at the first query at the latest: commits after that
+ * query are not visible.
  */
 export interface KvView {
   /**
-   * Returns a value in memory without a promise. Failures are always rejected promises.
+   * Reads the value of a key; null: there is no such record. Returns a value in memory without a promise. Failures
+   * are always rejected promises.
    * @throws {StoreError} DATA_CORRUPT, STORAGE_UNAVAILABLE, STORE_CLOSED
    */
   get(key: Bytes): Awaitable<Bytes | null>
@@ -103,7 +107,8 @@ export interface KvPartition {
   /**
    * Writes everything or nothing. Resolves when it is durable, or with the failed checks. Commits of one store and
    * partition may conflict: both check, put or delete a key, and at least one puts or deletes it. A commit that
-   * conflicts with one in flight is checked and written after it, so a commit may be planned on another in flight.
+   * conflicts with one in flight is checked and written after it, so a commit may be planned on the effects of
+   * another commit in flight.
    * @throws {StoreError} STORAGE_UNAVAILABLE or INSUFFICIENT_STORAGE, whose `outcome` says whether nothing happened
    *   (`unchanged`) or the commit may be there after a reopen (`unknown`); STORE_CLOSED.
    */
@@ -112,8 +117,8 @@ export interface KvPartition {
   /**
    * Deletes up to `count` records of a range that no reader needs. Repeatable, not atomic. Several processes may delete
    * the same range concurrently.
-   * @returns The number of records found, including some that another deletion may have deleted; less than `count`: the
-   *   range is empty.
+   * @returns The number of records found; another deletion may have deleted some of them. If it is less than `count`,
+   *   the range is now empty.
    * @throws {StoreError} as `commit`
    */
   deleteRange(range: KeyRange, count: number): Promise<number>
@@ -167,7 +172,10 @@ export interface KvStore {
   readonly refusal?: StoreError | undefined
   /** The cache of records. Optional. */
   readonly cache?: KvCache
-  /** From now on, calls `onGroup` after each group of commits; it does not throw. `openStore` calls it once. Optional. */
+  /**
+   * From now on, calls `onGroup` after each group of commits; `onGroup` does not throw. `openStore` calls it once.
+   * Optional.
+   */
   observe?(onGroup: (group: KvGroup) => void): void
   /** A partition by name: 0 to 256 UTF-16 units of well-formed text. The first commit creates it. */
   partition(name: string): KvPartition
@@ -178,8 +186,8 @@ export interface KvStore {
    */
   now?(): Promise<number>
   /**
-   * Resolves when all earlier commits are on disk. A store that never syncs does not wait. Optional: without it, they
-   * are when `commit` resolves.
+   * Resolves when all earlier commits are on disk. A store that never syncs does not wait. Optional: without it,
+   * commits are on disk when `commit` resolves.
    * @throws {StoreError} as `commit`
    */
   flush?(): Promise<void>

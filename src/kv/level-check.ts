@@ -20,7 +20,7 @@ import {
 
 const SCAN_COUNT = 1_000
 const KEY_HEX_BYTES_MAX = 64
-/** After every key of ours. */
+/** Sorts after every key of ours. */
 const LAST_KEY = Uint8Array.of(0xff)
 
 type Read = (scan: KvScan) => Promise<[key: Bytes, value: Bytes][]>

@@ -19,7 +19,7 @@ import { openValue } from './record-envelope.js'
 
 /**
  * The used members of an abstract-level database. All implementations have them, whatever their default encodings.
- * Errors are those of `abstract-level`; `openLevelKv` converts each to a `StoreError`.
+ * They fail with the errors of `abstract-level`; `openLevelKv` converts each to a `StoreError`.
  */
 export interface LevelDatabase {
   readonly status: string
@@ -39,8 +39,8 @@ export interface LevelDatabase {
     options: AbstractBatchOptions<K, V>,
   ): Promise<void>
   /**
-   * Does what `batch` does, faster for few operations; keeps the memory of the largest such batch. This and
-   * `writeLarge` have copied keys and values when they return, so the caller may overwrite them.
+   * Does what `batch` does, faster for few operations. The database keeps the memory of the largest such batch. When
+   * `writeSmall` or `writeLarge` returns, it has copied keys and values, so the caller may overwrite them.
    */
   writeSmall?(operations: readonly LevelOperation[], sync: boolean): Promise<void>
   /** Does what `batch` does, with less memory. */
@@ -64,7 +64,7 @@ export type LevelOperation<K = Bytes, V = Bytes> =
 /** Frozen: V8 of Node 20 takes twenty times as long to spread an unfrozen object with additions. */
 const ENCODINGS = Object.freeze({ keyEncoding: 'view', valueEncoding: 'view' })
 
-/** Most bytes per call of an iterator. Supported by classic-level, ignored by others. */
+/** The maximum number of bytes per call of an iterator. Supported by classic-level, ignored by others. */
 const SCAN_BYTES_MAX = 1_048_576
 
 /** Writes all operations or none. Resolves when they are durable, or with `sync: false` when they are in the log. */
@@ -99,7 +99,7 @@ function isSmallBatch(operations: readonly LevelOperation[]): boolean {
   return true
 }
 
-/** The payload of a record by its LevelDB key, in the snapshot or now. For a database with `getSync`. */
+/** The payload of a record by its LevelDB key, in the snapshot if there is one. Only for a database with `getSync`. */
 export function readRecordNow(
   database: LevelDatabase,
   key: Bytes,
@@ -112,7 +112,7 @@ export function readRecordNow(
   }
 }
 
-/** Payloads of records by their LevelDB keys, in the snapshot or now. */
+/** Payloads of records by their LevelDB keys, in the snapshot if there is one. */
 export async function readRecords(
   database: LevelDatabase,
   keys: readonly Bytes[],
@@ -215,7 +215,7 @@ export async function scanLevelKeys(
 const FIRST_KEY = Uint8Array.of(0)
 const LAST_KEY = Uint8Array.of(0xff)
 
-/** Rewrites the whole database without deleted and replaced records, if it supports that. */
+/** Rewrites the whole database without deleted and replaced records, if the database has `compactRange`. */
 export async function compactAll(database: LevelDatabase): Promise<void> {
   try {
     await database.compactRange?.<Bytes>(FIRST_KEY, LAST_KEY, { keyEncoding: 'view' })
@@ -224,7 +224,7 @@ export async function compactAll(database: LevelDatabase): Promise<void> {
   }
 }
 
-/** Above every key of ours: compacting it rewrites nothing, but flushes the memory table first. */
+/** A range above every key of ours. Compacting it rewrites nothing, but flushes the memory table first. */
 const NO_KEYS = [LAST_KEY, Uint8Array.of(0xff, 0xff)] as const
 
 /** Puts all that was written so far on disk, and begins a new log. */

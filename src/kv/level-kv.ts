@@ -25,7 +25,7 @@ import { LevelSessions } from './level-sessions.js'
 import { closeSnapshot, openSnapshot, Prefix, withoutPrefix } from './level-views.js'
 import { encodePartitionPrefix } from './record-envelope.js'
 
-/** Most deletes in one commit of a range deletion, so that it never blocks the queue for long. */
+/** The maximum number of deletes in one commit of a range deletion, so that it never blocks the queue for long. */
 const RANGE_COMMIT_COUNT = 500
 
 /**
@@ -90,7 +90,7 @@ async function openSessions(
   const relaxed = durability !== 'commit'
   const state = { commit: log.last, closed: false, relaxed, versionBase }
   try {
-    // A database that is only read is not marked as open.
+    // A stand-in is only read, so it is not marked as open.
     const start = full === undefined ? startHighWater : keepHighWater
     const keeper = place && (await start(place, state))
     return new LevelKv(new LevelSessions({ ...options, source, keeper }, opened, full))
@@ -109,7 +109,7 @@ function noRoom(cause: unknown): StoreError {
   return new StoreError('INSUFFICIENT_STORAGE', message, { cause, outcome: 'unchanged' })
 }
 
-/** Whether commits may have been lost without a trace: in a power cut, or with the mark. */
+/** Whether commits may have been lost without a trace: in a power cut, or together with the high-water mark. */
 function isUnsure(mark: HighWater | null, { highWater, written }: ResolvedLevelOptions): boolean {
   if (mark === null) return highWater !== undefined && written
   return mark.relaxed && !mark.closed
@@ -182,7 +182,7 @@ export class LevelKv implements KvStore {
           deleted += keys.length
           const last = keys[wanted - 1]
           if (last === undefined) break
-          range = { ...range, start: keyAfter(last) } // A scan would pass every deleted record.
+          range = { ...range, start: keyAfter(last) } // A scan from the old start would pass every deleted record.
         }
         return deleted
       },
@@ -195,7 +195,7 @@ export class LevelKv implements KvStore {
 
   async reclaim(): Promise<void> {
     const { operations } = this.#sessions.queue
-    // A reopened database counts from 0.
+    // The count of a reopened database begins at 0.
     if (operations < this.#operationsAtReclaim) this.#operationsAtReclaim = 0
     if (operations - this.#operationsAtReclaim < RECLAIM_OPERATIONS_MIN) return
     this.#operationsAtReclaim = operations

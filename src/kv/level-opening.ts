@@ -11,7 +11,7 @@ import { storageError } from './level-database.js'
 import type { ResolvedLevelOptions } from './level-options.js'
 import { readVersionBase, VERSION_STEP } from './version-base.js'
 
-/** A database, or a function that makes a new one each time, so that it can be reopened after a failure. */
+/** A database, or a function that makes a new database at each call, so that it can be reopened after a failure. */
 export type LevelSource = LevelDatabase | (() => LevelDatabase)
 
 export type OpenedDatabase = Readonly<{
@@ -56,7 +56,7 @@ export async function openDatabase(
       const problem = 'The durability `interval` needs a database that can be flushed'
       throw new StoreError('OPTION_NOT_ALLOWED', problem)
     }
-    // Opening it in the turn of its construction reveals why it cannot be opened.
+    // A database that is opened in the turn of its construction reveals why it cannot be opened.
     if (database.status === 'opening') await database.open()
     if (database.status !== 'open') throw new StoreError('STORE_CLOSED', 'The store was closed')
     await database.lock?.()
@@ -90,7 +90,10 @@ async function findLog(
   return { log: await restartCommitLog(database, atLeast, versionBase, storeCrc), versionBase }
 }
 
-/** The commits that the mark requires; null: there is no mark, or it no longer counts. */
+/**
+ * The commits that the mark requires; null: the store is new, or its mark is missing or damaged and `acceptLoss` is
+ * set.
+ */
 export async function findHighWater(
   place: HighWaterPlace,
   { written, acceptLoss }: ResolvedLevelOptions,

@@ -19,8 +19,8 @@ import type { LevelDatabase } from './level-database.js'
 /** Options of `openLevelKv`. Each has a default; unknown names are rejected. */
 export interface LevelKvOptions {
   /**
-   * Least number of commit records kept. A lost commit is detected if its record is among them. Default: 65,536. Range:
-   * 1 to 1,000,000.
+   * Least number of commit records kept. A lost commit is detected if its record would be among them. Default:
+   * 65,536. Range: 1 to 1,000,000.
    */
   readonly commitRecordsMin?: number
   /** Number of batches after which older commit records are deleted. Default: 1,024. Range: 1 to 65,536. */
@@ -31,8 +31,8 @@ export interface LevelKvOptions {
    */
   readonly recordCacheBytes?: number
   /**
-   * Whether the database was written to before, so that one without commit records is damaged. Default: false: it is
-   * new.
+   * Whether the database was written to before, so that it is damaged if it has no commit records. Default: false: it
+   * is new.
    */
   readonly written?: boolean
   /** The place of the high-water mark. Default: none; then the loss of the latest commits is not detected. */

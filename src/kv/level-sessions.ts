@@ -7,8 +7,8 @@
 // - After the first failed write, nothing is written until the database was reopened and contains every acknowledged
 //   commit. If it does not, the store fails for good, with DATA_LOSS.
 // - The old database is closed before the new one is opened, and no read uses both.
-// - Reads continue in the old one until the disk has room to reopen it: on a full disk it could be closed, but not
-//   opened.
+// - Reads continue in the old one until the disk has room to reopen it: on a full disk the database could be closed,
+//   but not opened again.
 
 import { type Awaitable, isSync, tryCall } from '../base/awaitable.js'
 import { waitAtMost } from '../base/platform.js'
@@ -23,7 +23,7 @@ import { closeAfter, openDatabase } from './level-opening.js'
 import type { ResolvedLevelOptions } from './level-options.js'
 import { LevelViews } from './level-views.js'
 
-/** Pauses between attempts to reopen a database: each is twice the previous one. */
+/** The shortest and the longest pause between attempts to reopen a database. Each pause is twice the previous one. */
 const PAUSE_MS_MIN = 50
 const PAUSE_MS_MAX = 1_000
 
@@ -36,7 +36,7 @@ const DRAIN_MS_MAX = 500
 type Session = {
   readonly database: LevelDatabase
   readonly queue: CommitQueue
-  /** Their memory is freed with the session. */
+  /** The views. Their memory is freed with the session. */
   readonly views: LevelViews
   /** Number of current reads. */
   users: number
@@ -44,7 +44,7 @@ type Session = {
   onIdle: () => void
 }
 
-/** The views that serve reads. */
+/** The parts of a session that serve reads. */
 export type ReadSession = Readonly<Pick<Session, 'database' | 'queue' | 'views'>>
 
 export type SessionsOptions = ResolvedLevelOptions &
@@ -64,7 +64,7 @@ export class LevelSessions implements KvCache {
   /** Resolves when the state may have changed: readable, lost, or closed. */
   #ready: Promise<void> = Promise.resolve()
   #signalReady: () => void = () => undefined
-  /** The failure of the last attempt. */
+  /** The failure of the last attempt to reopen. */
   #lastFailure: unknown
   #loss: StoreError | undefined
   #isClosing = false
@@ -126,7 +126,7 @@ export class LevelSessions implements KvCache {
   }
 
   /**
-   * Reads from the database; in this turn if it is open.
+   * Reads from the database. If it is open, the read begins in this turn.
    * @throws {StoreError} STORE_CLOSED, DATA_LOSS, STORAGE_UNAVAILABLE: it was not reopened in time.
    */
   async use<T>(read: (session: ReadSession) => Awaitable<T>): Promise<T> {
@@ -139,7 +139,7 @@ export class LevelSessions implements KvCache {
     )
   }
 
-  /** The stamp of the views, see `LevelViews`; also undefined while reads must wait. */
+  /** The stamp of the views, see `LevelViews`; undefined also while reads must wait. */
   get commitStamp(): object | undefined {
     if (this.#isClosing || this.#loss !== undefined || !this.#isReadable) return undefined
     return this.#session.views.latest
@@ -255,10 +255,13 @@ export class LevelSessions implements KvCache {
     this.#signalReady()
   }
 
-  /** Another process may use the files: LevelDB must not even compact them. */
+  /**
+   * Closes the database for good after a loss. Another process may use the files, so LevelDB must not even compact
+   * them.
+   */
   async #giveUp(loss: StoreError): Promise<void> {
     this.#loss = loss
-    await this.#endSession().catch(() => undefined) // All callers get the error of the loss.
+    await this.#endSession().catch(() => undefined) // Callers get the error of the loss instead.
   }
 
   /** Closes the broken database, once current reads have ended or timed out. */
@@ -289,7 +292,7 @@ export class LevelSessions implements KvCache {
       isUnsure: false, // This process knows what it has acknowledged.
     })
     try {
-      // Also proves that the disk accepts writes, and replaces a mark of any other process.
+      // The restart also proves that the disk accepts writes, and replaces a mark of any other process.
       await keeper?.restart(opened.log.last)
       return opened
     } catch (failure) {
@@ -299,7 +302,7 @@ export class LevelSessions implements KvCache {
   }
 }
 
-/** A read whose database was closed meanwhile may be repeated. */
+/** The failure of a read whose database was closed meanwhile: the caller may repeat the read. */
 function interrupted(failure: unknown): unknown {
   if (!isStoreError(failure) || failure.code !== 'STORE_CLOSED') return failure
   const message = 'The database was closed during the read, because a write failed'

@@ -3,8 +3,8 @@
 // Invariants:
 // - A view shows one commit. Memory agrees with the database; before a batch begins, every open view takes a snapshot,
 //   and until the batch ends, cached records that it writes are not used.
-// - A record is cached only from a snapshot after which no batch began or ended, and never while a batch that writes it
-//   is in flight: it is unknown when the database begins to show the batch.
+// - A record is cached only from a snapshot after which no batch began or ended, and never while a batch that writes
+//   it is in flight, because the database may begin to show such a batch at any time.
 // - A view without a snapshot reads the database only synchronously and while no batch is in flight: it sees what a
 //   snapshot would show.
 // - After a failed batch, its records are never cached again.
@@ -44,7 +44,10 @@ export class Prefix {
     this.#joined = concatBytes([bytes, new Uint8Array(JOINED_BYTES)])
   }
 
-  /** The text of a LevelDB key by the key in the partition, as a flat string: a concatenated one is slow to look up. */
+  /**
+   * The text of the LevelDB key for a key of the partition. It is a flat string: a concatenated string is slow to
+   * look up.
+   */
   textOf(key: Bytes): string {
     if (key.length > JOINED_BYTES) return byteText(concatBytes([this.bytes, key]))
     const joined = this.#joined
@@ -53,18 +56,18 @@ export class Prefix {
     return byteTextUntil(joined, start + key.length)
   }
 
-  /** The LevelDB key by the key in the partition. */
+  /** The LevelDB key for a key of the partition. */
   keyOf(key: Bytes): Bytes {
     return concatBytes([this.bytes, key])
   }
 }
 
-/** Most keys are shorter. */
+/** Room for a joined key: most keys are shorter. */
 const JOINED_BYTES = 128
 
 /** The changes of a batch. */
 export type BatchWrites = Readonly<{
-  /** By LevelDB key as text. @param written - null: the record is deleted. */
+  /** The changes by LevelDB key as text. `written` is the new payload; null: the record is deleted. */
   changes: ReadonlyMap<string, Readonly<{ written: Bytes | null }>>
   /** Whether the next batch overwrites the memory of the payloads. */
   isReused: boolean
@@ -72,7 +75,7 @@ export type BatchWrites = Readonly<{
 
 export class LevelViews {
   readonly #database: LevelDatabase
-  /** null: there is no such record. */
+  /** The cached records; null: there is no such record. */
   #records: ByteCache<Bytes | null>
   readonly #empty = new EmptyRanges()
   #cacheBytesMax: number
@@ -85,7 +88,7 @@ export class LevelViews {
   /** The batch in flight, or a failed one. */
   #writing: BatchWrites | undefined
 
-  /** @param cacheBytesMax - Most bytes of cached records; 0 caches nothing. */
+  /** @param cacheBytesMax - The maximum number of bytes of cached records; 0 caches nothing. */
   constructor(database: LevelDatabase, cacheBytesMax: number) {
     this.#database = database
     this.#cacheBytesMax = cacheBytesMax
@@ -173,21 +176,22 @@ export class LevelViews {
   }
 
   /**
-   * Represents the latest commit; undefined while a batch is in flight, which may become visible at any time, or after
-   * one has failed.
+   * Represents the latest commit; undefined while a batch is in flight, because it may become visible at any time,
+   * and after a batch has failed.
    */
   get latest(): object | undefined {
     return this.#writing === undefined ? this.#latest : undefined
   }
 
-  /** Whether no batch has begun or ended since then. */
+  /** Whether no batch has begun or ended since this moment. */
   isStill(moment: number): boolean {
     return moment === this.#moment
   }
 
   /** A cached record for an open view; undefined: not cached. */
   recall(key: string): Bytes | null | undefined {
-    // Not deleted before each batch: a Map with deletions is rebuilt again and again.
+    // Records that the batch writes are skipped here instead of being deleted before each batch: a Map with deletions
+    // is rebuilt again and again.
     if (this.#writing?.changes.has(key)) return undefined
     const known = this.#records.get(key)
     return known === undefined && this.#empty.has(key) ? null : known
@@ -198,7 +202,7 @@ export class LevelViews {
     return this.#empty.covers(start, limit)
   }
 
-  /** Caches that a view found a range empty; see `remember`. */
+  /** Remembers a range that a view found empty; see `remember` for `moment`. */
   rememberEmpty(start: string, limit: string, moment: number): void {
     if (this.#cacheBytesMax === 0) return
     if (moment === this.#moment && this.#writing === undefined) this.#empty.add(start, limit)
@@ -335,7 +339,9 @@ class LevelView implements KvView {
     if (this.#snapshot !== undefined) await closeSnapshot(this.#snapshot)
   }
 
-  /** Whether the cache agrees with the view: once there is a snapshot, only until a batch begins or ends. */
+  /**
+   * Whether the cache agrees with the view. For a view with a snapshot, it agrees only until a batch begins or ends.
+   */
   get #knowsAll(): boolean {
     return this.#snapshot === undefined || this.#views.isStill(this.#moment)
   }
@@ -354,7 +360,7 @@ class LevelView implements KvView {
   }
 }
 
-/** A view on a shared snapshot, for reads of large parts of a store that read nothing twice. */
+/** A view on a shared snapshot, for reading large parts of a store. It uses no cache, because nothing is read twice. */
 class SnapshotView implements KvView {
   readonly #database: LevelDatabase
   readonly #snapshot: AbstractSnapshot

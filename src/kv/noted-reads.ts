@@ -3,15 +3,15 @@ import { byteText } from '../base/platform.js'
 import type { KvScan, KvView } from './kv.js'
 import { covers, type Entries, limitEntries } from './read-ahead.js'
 
-/** Most bytes of recorded reads; further reads are not recorded. */
+/** The maximum number of bytes of recorded reads; further reads are not recorded. */
 const NOTED_BYTES_MAX = 1024 * 1024
 
 /** Estimated bytes of a record besides its key and value. */
 const RECORD_BYTES = 100
 
 /**
- * The records that an operation has read in a view. It can run again on the same commit without a view, as long as it
- * reads nothing else. If the database is on another machine, this saves a round trip.
+ * The records that an operation has read in a view. The operation can run again on the same commit without a view, as
+ * long as it reads nothing else. If the database is on another machine, this saves a round trip.
  */
 export class NotedReads {
   readonly #records = new Map<string, Bytes | null>()
@@ -40,7 +40,7 @@ export class NotedReads {
     }
   }
 
-  /** Runs `use` on the recorded reads. undefined: it reads anything else. */
+  /** Runs `use` on the recorded reads. @returns undefined: `use` reads anything else. */
   async run<T>(use: (view: KvView) => Promise<T>): Promise<T | undefined> {
     const unknown = new Error('This was not read in the view')
     const get = async (key: Bytes): Promise<Bytes | null> => {

@@ -59,7 +59,7 @@ export function covers(
   )
 }
 
-/** A scan's result, cut from the entries of a scan that covers it. @returns null if those are undefined. */
+/** A scan's result, cut from the entries of a scan that covers it. @returns null if `found` is undefined. */
 export function limitEntries(
   found: Entries | undefined,
   { limit, count }: KvScan,

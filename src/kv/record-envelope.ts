@@ -92,7 +92,7 @@ export function encodeUint64(value: number): Bytes {
   return bytes
 }
 
-/** `key` is only for the error. */
+/** Decodes eight bytes. `key` is only for the error. */
 export function decodeUint64(bytes: Bytes, key: Bytes): number {
   const whole = bytes.length === UINT64_BYTES
   const value = whole ? Number(dataView(bytes).getBigUint64(0)) : Number.NaN
@@ -117,7 +117,7 @@ export function encodeCommit(operations: number, storeCrc: number | undefined): 
   return bytes
 }
 
-/** Whether a commit record may belong to this store: the first ones of a store may have no name. */
+/** Whether a commit record may belong to this store: the first commit records of a store may have no name. */
 export function isOwnCommit(payload: Bytes, storeCrc: number | undefined): boolean {
   if (storeCrc === undefined || payload.length <= 4) return true
   return sameBytes(payload.subarray(4), encodeUint32(storeCrc))
@@ -130,7 +130,7 @@ export function sealValue(key: Bytes, payload: Bytes): Bytes {
   return value
 }
 
-/** `sealValue` into memory of that length. */
+/** Writes the result of `sealValue` into `value`, which has its length. */
 export function sealInto(value: Uint8Array, key: Bytes, payload: Bytes): void {
   value[0] = ENVELOPE_FORMAT
   putUint32(value, 1, crc32(payload, crc32(key)))

@@ -4,13 +4,13 @@ import { yieldToEventLoop } from '../base/platform.js'
 import { keyAfter } from './key-range.js'
 import type { KeyRange, KvScan, KvView } from './kv.js'
 
-/** Most entries of a batch. */
+/** The maximum number of entries of a batch. */
 const BATCH_COUNT = 1_000
 
 /** Approximate bytes of values in a batch: it ends with the piece of the database that reaches it. */
 const BATCH_BYTES = 4 * 1024 * 1024
 
-/** All entries of a range, in batches: an await per entry would cost more than the entry. */
+/** All entries of a range, in batches: to await each entry would cost more than to read it. */
 export function scanBatches(
   view: KvView,
   range: KeyRange,
@@ -31,7 +31,7 @@ async function* batches(view: KvView, first: KvScan): AsyncGenerator<[key: Bytes
     yield entries
     const last = entries[entries.length - 1]
     if (last === undefined || isLast(entries)) return
-    await yieldToEventLoop() // A database in memory reads in the same turn.
+    await yieldToEventLoop() // A database in memory would read all in one turn.
     scan = { ...scan, start: keyAfter(last[0]) }
   }
 }
@@ -41,7 +41,7 @@ export function firstBatch({ start, limit }: KeyRange): KvScan {
   return { start, limit, count: BATCH_COUNT, bytesMax: BATCH_BYTES }
 }
 
-/** Whether a batch ended below both limits, that is, at the end of its range. */
+/** Whether a batch has fewer entries and bytes than its limits, so that it ended at the end of its range. */
 function isLast(entries: readonly (readonly [Bytes, Bytes])[]): boolean {
   if (entries.length >= BATCH_COUNT) return false
   return entries.reduce((bytes, [, value]) => bytes + value.length, 0) < BATCH_BYTES

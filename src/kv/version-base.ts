@@ -9,7 +9,7 @@ import { decodeUint64, VERSION_BASE_KEY } from './record-envelope.js'
 /** More than the changes of one table that fit in a database's log, or between two high-water marks. */
 export const VERSION_STEP = 2 ** 20
 
-/** How far a restore raises the version base: the backed-up store may have been used for years since. */
+/** How far a restore raises the version base: the original store may have been used for years since the backup. */
 export const RESTORED_VERSION_STEP = 2 ** 32
 
 /** The stored version base of a database; 0: none. @throws {StoreError} DATA_CORRUPT */

@@ -3,7 +3,7 @@ import { invariant } from '../base/invariant.js'
 import type { ByteRange, ObjectId } from './objects.js'
 import { OBJECT_ID_PATTERN } from './objects.js'
 
-/** Most IDs in one listing. */
+/** The maximum number of IDs in one listing. */
 export const LIST_COUNT_MAX = 1_000
 
 /** The range of all bytes of any object. */

@@ -42,7 +42,7 @@ export async function* cutContentParts(
   if (used > 0) yield part.subarray(0, used)
 }
 
-/** The same bytes with room for `more`: memory of at least twice the size, up to a whole part. */
+/** The same bytes with room for `more`, in memory of at least twice the size, or of a whole part. */
 function withRoom(
   part: Uint8Array<ArrayBuffer>,
   used: number,

@@ -73,7 +73,7 @@ export interface ObjectStore {
   delete(ids: readonly ObjectId[]): Promise<void>
 
   /**
-   * Lists object IDs with a prefix, ascending, after `after`: at most 1,000; none: the end.
+   * Lists at most 1,000 object IDs that have a prefix and sort after `after`, ascending. Empty: there are no more.
    * @throws {StoreError} STORAGE_UNAVAILABLE
    */
   list(prefix: string, after?: ObjectId): Promise<ObjectId[]>

@@ -1,10 +1,11 @@
-// A fast check whether the bytes of a text fit a kind, for columns with only one or two kinds of text left. A text is
-// read as far as the kind allows, so its end (in a JSON body, its quote) need not be known first.
+// A fast check whether the bytes of a text fit a kind. It serves columns whose texts so far fit only one or two kinds
+// that have a rule. A text is read as far as the kind allows, so its end (in a JSON body, its quote) need not be
+// known first.
 //
 // Invariants:
-// - A text that was read to its end fits by the rule in text-rules or time-rules. All others are undecided and go to
-//   that rule.
-// - A text with a non-ASCII byte, a quote, a backslash or a control character fits nothing here.
+// - If the check reads a text to its end, the text also fits by the rule in text-rules or time-rules. Every other
+//   text is undecided, and goes to that rule.
+// - A text with a non-ASCII byte, a quote, a backslash or a control character is always undecided here.
 import {
   AT,
   COLON,
@@ -79,8 +80,8 @@ export class ByteRules {
   }
 
   /**
-   * The end of a text that begins at `from` and fits all given ruled kinds; -1: unsure. It reads up to `limit` at most,
-   * and not the byte at the end.
+   * The end of a text that begins at `from` and fits all given ruled kinds; -1: unsure. Reads no byte from `limit`
+   * on, and does not examine the byte at the returned end.
    */
   endOf(from: number, limit: number, ruled: number): number {
     if (ruled === KIND_BIT.emailAddress) return this.#endOfEmail(from, limit)
@@ -89,7 +90,7 @@ export class ByteRules {
     if ((ruled & ~DAY_KINDS) === 0) return endOfDay(this.#bytes, from, limit)
     if ((ruled & KIND_BIT.phoneNumber) === 0) return -1
     const end = endOfPhone(this.#bytes, from, limit)
-    const others = ruled & ~KIND_BIT.phoneNumber // A day also fits as a phone number.
+    const others = ruled & ~KIND_BIT.phoneNumber // The phone rule also accepts dates.
     return end < 0 || others === 0 || this.endOf(from, end, others) === end ? end : -1
   }
 
@@ -134,7 +135,7 @@ export class ByteRules {
     return endOfPath(bytes, end + 1, limit)
   }
 
-  /** The end of bytes equal to the run's; -1: they differ. */
+  /** The end of the bytes at `start` that equal the run's; -1: they differ. */
   #endOfRun({ from, bytes }: Run, start: number, limit: number): number {
     const last = bytes - WORD_BYTES
     if (last < 0 || start + bytes > limit) return -1
@@ -188,7 +189,7 @@ function endOfPath(bytes: Bytes, from: number, limit: number): number {
   return at
 }
 
-/** Whether a host is certainly a name: the last label of an IPv4 address begins with a digit. */
+/** Whether a host is certainly a name, and not an IPv4 address, whose last label begins with a digit. */
 function isSurelyName(bytes: Bytes, from: number, to: number): boolean {
   let label = to
   while (label > from && bytes[label - 1] !== DOT) label--

@@ -31,7 +31,7 @@ const ZERO: LongDecimal = Object.freeze({ isNegative: false, digits: '', exponen
 export class DecimalReader {
   /** The double that is nearest to the number. */
   near = 0
-  /** Whether no other short number has this double. */
+  /** Whether the token is short: only short numbers of equal value have the same double. */
   isShort = true
   #bytes = NO_BYTES
   #from = 0
@@ -101,7 +101,7 @@ export function longDecimal(token: string): LongDecimal {
   const isNegative = token.charCodeAt(0) === MINUS
   let end = token.length // The end of the digits.
   let point = -1
-  let first = -1 // The first digit that is not zero, and the last one.
+  let first = -1 // The places of the first and the last nonzero digit.
   let last = -1
   for (let at = isNegative ? 1 : 0; at < end; at++) {
     const code = token.charCodeAt(at)
@@ -123,8 +123,8 @@ export function longDecimal(token: string): LongDecimal {
 }
 
 /**
- * A nonzero number as two parts that sort like numbers of one sign: the place of its first digit (a sign and digits
- * without leading zeros), then its digits as text.
+ * Splits a nonzero number into parts that sort it among numbers of the same sign: first by the place of its first
+ * digit (`placesSign`, and `places` without leading zeros), then by its digits as text.
  */
 export function orderedDecimal(
   token: string,

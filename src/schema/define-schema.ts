@@ -19,8 +19,8 @@ const MEMBERS: readonly string[] = [
 ] satisfies (keyof AnySchema['definition'])[]
 
 /**
- * Makes a schema with typed rows. It is valid wherever a schema is; `team.table(id, schema)` is a table with its rows,
- * and `Row<typeof schema>` is their type.
+ * Makes a schema with typed rows. The result is accepted wherever a schema is. `team.table(id, schema)` is a table
+ * with rows of this type, which is `Row<typeof schema>`.
  *
  * A column is a kind, an array such as `['string']`, or `{ type, displayName }`. Columns are in the order of the
  * members; JavaScript puts names like `7` first.
@@ -56,7 +56,7 @@ function columnOfSpec([id, spec]: [string, ColumnSpec]): Readonly<Record<keyof C
   return { ...others, id, displayName, type: typeOf(type) }
 }
 
-/** Anything but `[kind]` stays unchanged: the checks of a schema reject it. */
+/** Makes an array type of `[kind]`. All else is returned unchanged, for the checks of a schema to accept or reject. */
 function typeOf(shape: unknown): unknown {
   if (!Array.isArray(shape) || shape.length !== 1) return shape
   return { kind: 'array', items: { kind: shape[0] as unknown } }

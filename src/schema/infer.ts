@@ -24,7 +24,7 @@ export function inferType(merged: ColumnSummary): ColumnType | undefined {
       : { kind: 'string' }
   }
   if (scalars === SEEN.boolean) return { kind: 'boolean' }
-  // A long integer in CSV may be an identifier, which a reader's double would damage.
+  // A long integer in CSV may be an identifier, whose last digits a reader's double would lose.
   if (scalars === SEEN.number) return { kind: seen & SEEN.longInteger ? 'string' : 'number' }
   return { kind: scalars === SEEN.text ? inferTextKind(merged.scalarMask) : 'string' }
 }

@@ -122,7 +122,7 @@ export class JsonByteValues {
     }
   }
 
-  /** The remaining letters; the last one is 0 if there are only three. */
+  /** Reads the letters after the first one; `fifth` is 0 if there are only three. @returns their end, or -1: unsure. */
   #readWord(at: number, second: number, third: number, fourth: number, fifth: number): number {
     const { bytes } = this
     if (bytes[at + 1] !== second || bytes[at + 2] !== third || bytes[at + 3] !== fourth) return -1

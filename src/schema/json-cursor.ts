@@ -1,10 +1,10 @@
 // A cursor over JSON text: finds the ends of values and validates them.
 //
 // Invariants:
-// - The accepted language is JSON, limited by `stop` and JSON_DEPTH_MAX. This file only finds the ends of values, which
-//   are unambiguous in valid JSON. `JSON.parse` validates keys and values that are not obviously valid (a string
-//   without escapes and control characters, a short run of digits). Of nested arrays and objects it validates the
-//   parts.
+// - The accepted language is JSON, limited by `stop` and JSON_DEPTH_MAX. This file only finds the ends of values,
+//   which are unambiguous in valid JSON. `JSON.parse` validates keys and values that are not obviously valid (a
+//   string without escapes and control characters, a short run of digits). `JSON.parse` validates nested arrays and
+//   objects part by part.
 // - `JSON.parse` gets a value only after its brackets were counted.
 // - A cursor never reads at or after `stop`, so no row exceeds its limit.
 
@@ -58,7 +58,7 @@ export function openCursor(text: string, offset = 0): Cursor {
   }
 }
 
-/** Limits the row that begins here to this many characters. */
+/** Limits the row that begins at the cursor to `rowCharsMax` characters. */
 export function limitRow(cursor: Cursor, rowCharsMax: number): void {
   cursor.rowCharsMax = rowCharsMax
   cursor.stop = Math.min(cursor.text.length, cursor.at + rowCharsMax)
@@ -69,7 +69,10 @@ export function unlimit(cursor: Cursor): void {
   cursor.stop = cursor.text.length
 }
 
-/** Passes an opening bracket. Returns whether an element follows; if not, passes the closing one. */
+/**
+ * Passes an opening bracket. If no element follows, also passes the closing bracket.
+ * @returns whether an element follows
+ */
 export function enter(cursor: Cursor, open: number, close: number, wanted: string): boolean {
   if (peek(cursor) !== open) throw invalidJson(cursor, `Expected ${wanted}`)
   cursor.at++
@@ -79,7 +82,7 @@ export function enter(cursor: Cursor, open: number, close: number, wanted: strin
   return false
 }
 
-/** Passes a comma (returns true: another element follows) or the closing bracket. */
+/** Passes a comma or the closing bracket. @returns true: it was a comma, so another element follows */
 export function hasMore(cursor: Cursor, close: number): boolean {
   skipSpace(cursor)
   const code = peek(cursor)
@@ -136,7 +139,7 @@ export function skipValue(cursor: Cursor, level: number): boolean {
   return true
 }
 
-/** Most characters of an array or an object passed in one step. */
+/** The maximum number of characters of an array or an object that one step passes. */
 const STEP_CHARS = 32 * 1024
 
 /** Passes a value in steps. A string or a scalar is one step. */
@@ -164,7 +167,8 @@ function skipContainer(cursor: Cursor, outer: number): void {
 
 /**
  * Passes an array or an object, counting brackets, up to its end or about `limit`.
- * @param open - Number of open brackets before. @returns the number after; `outer`: it has ended.
+ * @param open - Number of open brackets before the call.
+ * @returns the number of open brackets after the call; `outer`: the array or object has ended.
  */
 function passBrackets(cursor: Cursor, outer: number, open: number, limit: number): number {
   const { text, stop } = cursor
@@ -286,7 +290,7 @@ function isContainerAt({ text }: Cursor, at: number): boolean {
 export function judgeContainer(cursor: Cursor, start: number): void {
   const token = cursor.text.slice(start, cursor.at)
   if (token.startsWith('[') && !isNested(token)) parseValue(cursor, start)
-  else findFault({ ...cursor, at: start }) // Building its content would take far longer.
+  else findFault({ ...cursor, at: start }) // `JSON.parse` would take far longer.
 }
 
 /** Whether an array contains an array or an object. */
@@ -343,7 +347,7 @@ function cutOff(cursor: Cursor): StoreError {
 export function invalidJson(cursor: Cursor, problem: string, cause?: unknown): StoreError {
   const { at, row, offset } = cursor
   const phrase = `${problem} at character ${offset + at} of the input`
-  // In a row, the row's place follows, and says from where both are counted.
+  // The place of the row, which `dataError` adds, says that row and character are counted from 0.
   return row === undefined
     ? dataError('REQUEST_VALIDATION_ERROR', `${phrase} (counted from 0)`, { cause })
     : dataError('REQUEST_VALIDATION_ERROR', `${phrase},`, { row, cause })

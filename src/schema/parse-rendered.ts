@@ -28,7 +28,7 @@ import {
  */
 export type NumberForm = 'number' | 'bigint' | 'text'
 
-/** A key with an escape: from its last escape to the colon. */
+/** Matches a key with an escape, from its last escape to the colon. */
 const ESCAPED_KEY = /\\.[^"\\]*"\s*:/
 
 /** Every unsafe integer has at least this many digits. */
@@ -40,8 +40,8 @@ const DIGIT_9 = 0x39
 
 /**
  * Parses JSON with numbers in the given form. It also works around a bug of V8 in Node 24 (seen in 24.21), whose
- * `JSON.parse` gives `{"\"":1}` the key `\` once it has parsed an object with that key. Only text with an escaped key,
- * which is rare, needs that.
+ * `JSON.parse` gives `{"\"":1}` the key `\` once it has parsed an object with that key. Only text with an escaped
+ * key, which is rare, needs the workaround.
  *
  * @param text - Valid JSON, nested no deeper than a store allows.
  */

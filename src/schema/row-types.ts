@@ -108,7 +108,7 @@ export type Cells<Specs extends ColumnSpecs> = Readonly<{
 /** Cells of a row for an update. null empties a cell; absent columns do not change. */
 export type CellsOf<S extends AnySchema> = Cells<SpecsOf<S>>
 
-/** The values of a row's key columns, all of them. Arrays cannot be keys. */
+/** The values of all key columns of a row. Arrays cannot be keys. */
 export type KeyOf<S extends AnySchema> = Readonly<{
   [Column in keyof SpecsOf<S> as ShapeOf<SpecsOf<S>[Column]> extends readonly unknown[]
     ? never

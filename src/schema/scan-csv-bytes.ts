@@ -109,7 +109,7 @@ export class CsvByteScanner {
   /** Rows and cells since `clear`. */
   rowCount = 0
   cellCount = 0
-  /** All marks of these cells, joined by OR. */
+  /** The marks of all cells since `clear`, joined by OR. */
   marks = 0
   /** Per cell: its column, the bounds of its content, and its mark. */
   columnOf = new Uint16Array(0)
@@ -128,7 +128,7 @@ export class CsvByteScanner {
   readonly #buffers: BufferPool
   /** The memory under the arrays of cells. */
   #memory = new Uint8Array(0)
-  /** Per place in a record. */
+  /** The column at each place in a record; NOT_A_COLUMN: `$rowID`. */
   #columnOfPlace = new Int32Array(0)
   #at: number
   #lineBreaks = 0
@@ -169,13 +169,13 @@ export class CsvByteScanner {
     this.#memory = memory
   }
 
-  /** Returns its memory. It must not be used afterwards. */
+  /** Returns the scanner's memory to the pool. The scanner must not be used afterwards. */
   release(): void {
     this.#buffers.give(this.#memory)
     this.#memory = new Uint8Array(0)
   }
 
-  /** Must be called once, before `next`. @returns false: unsure. */
+  /** Reads the header. Must be called once, before `next`. @returns false: unsure. */
   readHeader(): boolean {
     const { bytes } = this
     const { columnsMax, rowBytesMax } = this.#limits
@@ -183,7 +183,7 @@ export class CsvByteScanner {
     const ids: string[] = []
     for (let at = start; ; at++) {
       at = this.#readField(at, Math.min(bytes.length, start + rowBytesMax))
-      if (at < 0 || ids.length > columnsMax) return false // One more place: $rowID is not a column.
+      if (at < 0 || ids.length > columnsMax) return false // A header with `$rowID` has one place more than columns.
       ids.push(this.#unquoted(this.#fieldFrom, this.#fieldTo, this.#fieldMark))
       if (bytes[at] === this.#delimiter) continue
       this.#passLineBreak(at)
@@ -388,7 +388,7 @@ function oddBytes(word: number, delimiters: number): number {
   return (word | isBelowSpace | isQuote | isBackslash | isDelimiter) & HIGH_BITS
 }
 
-/** The index of the first marked byte. */
+/** The index of the first byte of a word whose high bit is set by `oddBytes`. */
 function placeOf(odd: number): number {
   return (31 - Math.clz32(odd & -odd)) >> 3
 }

@@ -1,5 +1,5 @@
 // Reads rows from CSV and TSV: RFC 4180, with a header line of column IDs; TSV has tabs instead of commas. The byte
-// scanner (scan-csv-bytes) reads most bodies; this one decides on the others, and reports their errors.
+// scanner (scan-csv-bytes) reads most bodies; this file reads all other bodies, and reports their errors.
 //
 // Invariants:
 // - A record takes time linear in its bytes, even if it is malformed. Errors are reported in the order of records, and
@@ -99,8 +99,8 @@ const NONE: readonly string[] = Object.freeze([])
 const EMPTY_FIELDS: readonly string[] = Object.freeze([''])
 
 /**
- * @param problem - The error of the header. It is thrown at the end, because a malformed body has precedence. With it,
- *   or if some bytes are not UTF-8, rows are returned without cells, because they will be discarded.
+ * @param problem - The error of the header. It is thrown at the end, because a malformed body has precedence. If
+ *   there is one, or if some bytes are not UTF-8, rows are returned without cells, because they will be discarded.
  */
 function* readCsvRows(
   reader: RecordReader,
@@ -114,7 +114,7 @@ function* readCsvRows(
     checkFieldCount(record, fieldsMax, row)
     const { fields, fieldCount, line, length } = record
     if (isRefused || (fieldCount === 1 && fields[0] === '')) {
-      yield { ids: NONE, tokens: NONE, rowId: undefined, line, work: length } // Such rows take time too.
+      yield { ids: NONE, tokens: NONE, rowId: undefined, line, work: length } // A discarded row also took time to read.
       continue
     }
     const ids: string[] = []
@@ -175,7 +175,7 @@ class RecordReader {
   /** Before this byte, the record cannot exceed its limit. */
   #limit = 0
 
-  /** @param place - The beginning. Default: the header. */
+  /** @param place - The beginning of the first record to read. Default: the header. */
   constructor(
     bytes: Uint8Array,
     { delimiter }: CsvOptions,
@@ -193,7 +193,7 @@ class RecordReader {
   }
 
   /**
-   * @param keptMax - Number of fields to return; the others are only counted.
+   * @param keptMax - The maximum number of fields to return; further fields are only counted.
    * @returns undefined: there are no more records.
    */
   next(keptMax: number): CsvRecord | undefined {
@@ -299,7 +299,7 @@ class RecordReader {
   /**
    * Counts the characters of the record before a byte.
    *
-   * @param bits - These bytes, joined by OR.
+   * @param bits - All bytes of the record before `end`, joined by OR.
    * @throws {StoreError} The record is too long. Its rest is not read.
    */
   #countChars(end: number, bits = this.#bits): void {

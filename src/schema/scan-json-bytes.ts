@@ -95,8 +95,8 @@ export class JsonByteScanner {
   columnCount = 0
 
   /**
-   * Per column, the kinds with a rule that its texts have fitted so far. A text that certainly fits them too gets the
-   * form FORM.ruledText. The judge of the values sets it; zero: check no rule.
+   * Per column, the kinds with a rule that its texts have fitted so far. If a further text certainly fits these kinds
+   * too, it gets the form FORM.ruledText. The caller that judges the values sets the bits; 0: no rule is checked.
    */
   ruledOf = new Int32Array(CELLS_FIRST)
 
@@ -133,7 +133,7 @@ export class JsonByteScanner {
     this.#at = markLength(bytes)
   }
 
-  /** The column IDs of `columnOf`. */
+  /** The ID of a column, by its number in `cells`. */
   columnId(column: number): string {
     const from = this.keyFrom[column]
     const to = this.keyTo[column]
@@ -142,8 +142,9 @@ export class JsonByteScanner {
   }
 
   /**
-   * Moves to the next row. 'unsure': the row must take the exact path; `rowStart` and `rowEnd` are its bounds. 'stop':
-   * even its bounds are unsure, so the whole body must. 'end': all rows were read and nothing follows.
+   * Moves to the next row. 'unsure': the row must take the exact path; `rowStart` and `rowEnd` are its bounds.
+   * 'stop': even its bounds are unsure, so the whole body must take the exact path. 'end': all rows were read and
+   * nothing follows.
    */
   next(): ScanStep {
     const { bytes } = this
@@ -224,7 +225,7 @@ export class JsonByteScanner {
     return at
   }
 
-  /** Reads a text that fits all of the kinds. @returns its end, or -1: perhaps something else. */
+  /** Reads a text that fits all of the kinds. @returns its end, or -1: unsure. */
   #readRuled(at: number, ruled: number): number {
     const { bytes } = this
     if (bytes[at] !== QUOTE) return -1

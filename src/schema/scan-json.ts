@@ -42,10 +42,10 @@ import {
 import type { ScanLimits, ScannedRow } from './scanned-row.js'
 import { reservedColumn } from './table-schema.js'
 
-/** Most members of a request body's outer object. */
+/** The maximum number of members of a request body's outer object. */
 export const JSON_MEMBERS_MAX = 10_000
 
-/** Most cached spellings of keys. Only random escapes exceed it. */
+/** The maximum number of cached spellings of keys. Only random escapes exceed it. */
 const KEY_SPELLINGS_MAX = 4096
 
 /** A part of a JSON text, and the number of characters before it in the whole text. */
@@ -231,7 +231,7 @@ export function compactToken(token: string): string {
   const first = token.charCodeAt(0)
   if (first === MINUS) return isZeroAfter(token, 0) ? token.slice(1) : token
   if (first !== OPEN_BRACKET && first !== OPEN_BRACE) return token
-  let codes: Uint16Array | undefined // Millions of text parts would take far longer.
+  let codes: Uint16Array | undefined // Joining millions of texts would take far longer.
   let length = 0
   let from = 0
   for (let i = 0; i < token.length; i++) {
@@ -249,7 +249,7 @@ export function compactToken(token: string): string {
   return textOfCodes(codes.subarray(0, length))
 }
 
-/** Most codes converted to text at once: they are arguments of one call. */
+/** The maximum number of codes converted to text at once: they are arguments of one call. */
 const CODES_AT_ONCE = 4_096
 
 function textOfCodes(codes: Uint16Array): string {

@@ -12,13 +12,13 @@ export type ScannedRow = {
   readonly rowId: string | undefined
   /** 1-based line on which the record starts; only from CSV and TSV. */
   readonly line?: number
-  /** Characters or bytes read for it, including skipped ones; absent for row objects. */
+  /** Number of characters or bytes read for the row, including skipped ones; absent for row objects. */
   readonly work?: number
 }
 
 export type ScanLimits = Readonly<{
-  /** Most distinct columns of one input. */
+  /** The maximum number of distinct columns of one input. */
   columnsMax: number
-  /** Most UTF-16 units in the source text of one row; no longer row is ever built. */
+  /** The maximum number of UTF-16 units in the source text of one row; no longer row is ever built. */
   rowCharsMax: number
 }>

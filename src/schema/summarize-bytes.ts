@@ -1,6 +1,7 @@
 // Adds the values that a byte scanner found to a column summary.
 //
-// Invariant: the summary equals that of `summarizeToken` for the same token. Other values go there as text.
+// Invariant: the summary equals that of `summarizeToken` for the same token. The caller passes other values to
+// `summarizeToken` as text.
 import { KIND_BIT } from './column-kind.js'
 import { type ColumnSummary, SEEN } from './column-summary.js'
 import { ELEMENT, FORM } from './json-byte-values.js'

@@ -27,9 +27,9 @@ import { PLAIN_TEXT_KINDS, RULED_TEXT_KINDS } from './value-rules.js'
 export const CELL_OUTCOME = Object.freeze({
   /** Nothing was added: `summarizeText` needs the text. */
   unsure: 0,
-  /** Its column holds text. */
+  /** The cell was added; its column must be stored as text. */
   text: 1,
-  /** It may be stored as its own token. */
+  /** The cell was added; it may be stored as its own token. */
   token: 2,
 })
 

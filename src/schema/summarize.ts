@@ -131,7 +131,7 @@ type SummarizedElements = {
   seen: number
 }
 
-/** A step of an array, in characters, and the cost of an element besides its own characters. */
+/** The size of a step in an array, and the cost of an element besides its own characters; in characters. */
 const STEP_WORK = 4 * 1024
 const ELEMENT_WORK = 16
 
@@ -309,7 +309,8 @@ export function summaryFits(
  * Whether a chunk stores tokens that a reader must quote for the column's type: `12` in a column of a text kind.
  * Durations may be numbers or text.
  *
- * @param summary - The summary of one chunk, or of several merged: then true if it holds for one.
+ * @param summary - The summary of one chunk, or of several chunks merged. For several, the result is true if one of
+ *   them stores such tokens.
  */
 export function needsTextForm(type: ColumnType, summary: ColumnSummary): boolean {
   const { seen } = summary
@@ -318,7 +319,7 @@ export function needsTextForm(type: ColumnType, summary: ColumnSummary): boolean
     return isQuotedKind(type.items.kind) && (seen & bare) !== 0
   }
   let bare: number = SEEN.array | SEEN.storedNumbers | SEEN.storedBooleans
-  // CSV text is stored as a string unless the two flags above are set.
+  // CSV text is stored as a string unless `storedNumbers` or `storedBooleans` is set.
   if ((seen & SEEN.fromText) === 0 || (seen & SEEN.scalarToken) !== 0) {
     bare |= SEEN.number | SEEN.boolean
   }

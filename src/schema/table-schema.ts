@@ -11,10 +11,10 @@ import { COLUMN_KINDS } from './column-kind.js'
 /** Keys of a row or a body that never name a column. */
 const RESERVED_IDS: ReadonlySet<string> = new Set(['$rowID', '$stashID'])
 export const COLUMN_ID_CHARS_MAX = 256
-/** Most bytes of a schema as normalized JSON. Every operation on a table reads its schema. */
+/** The maximum number of bytes of a schema as normalized JSON. Every operation on a table reads its schema. */
 export const SCHEMA_BYTES_MAX = 1024 * 1024
 const COLUMNS_MAX_DEFAULT = 1_000
-/** Longest part of an unknown name in a message. */
+/** The maximum number of characters of an unknown name in a message. */
 const QUOTED_CHARS_MAX = 100
 
 const KINDS: ReadonlySet<string> = new Set(COLUMN_KINDS)

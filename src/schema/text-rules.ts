@@ -10,18 +10,19 @@ const PHONE_DIGITS_MIN = 3
 const PHONE_DIGITS_MAX = 20
 
 /**
- * Longest host of a URI, and of a written host with letters beyond ASCII. DNS ends at 253. `URL` takes quadratic time
- * for such hosts (4 s for 200,000 letters), and converts one letter to up to 18, so longer hosts are rejected unread.
+ * The maximum number of characters of the host of a URI, which may have letters beyond ASCII. DNS allows 253. `URL`
+ * takes quadratic time for such hosts (4 s for 200,000 letters), and converts one letter to up to 18, so longer hosts
+ * are rejected unread.
  */
 const HOST_CHARS_MAX = 512
 const WIDE_HOST_CHARS_MAX = 253
 const PORT = /:[0-9]*$/
 
-/** The beginning of every URI. Most texts that are no URI fail here within a word. */
+/** The beginning of every URI. Most other texts fail this test within a word. */
 const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/
 /** Characters that `URL` strips or encodes: a stored URI must be usable unchanged. */
 const NOT_IN_URI = /[\s\p{Cc}<>"\\^`{|}]/u
-/** The schemes whose host `URL` converts by IDNA, up to the host. */
+/** Matches the part before a host that `URL` converts by IDNA. */
 const BEFORE_HOST = /^(?:(?:https?|wss?|ftp):\/*|file:\/\/)/i
 const AFTER_HOST = /[/?#]/
 
@@ -69,8 +70,8 @@ function isWideDomain(domain: string): boolean {
 }
 
 /**
- * Replaces `URL.canParse` for non-ASCII text: on Node 20 and 22, once the caller is optimized, that reads Latin-1
- * strings as UTF-8 and rejects `https://münchen.example`.
+ * Replaces `URL.canParse` for non-ASCII text: on Node 20 and 22, once the caller is optimized, `canParse` reads
+ * Latin-1 strings as UTF-8 and rejects `https://münchen.example`.
  */
 function parsedUrl(text: string): URL | undefined {
   try {

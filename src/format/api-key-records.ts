@@ -14,13 +14,13 @@ export type ApiKeyRecord = Readonly<{
   /** One bit per scope. */
   scopes: number
   createdAt: number
-  /** 0: never. */
+  /** When the key expires; 0: never. */
   expiresAt: number
   team: string
   label: string
   /** The last characters of the key. */
   tail: string
-  /** null: all tables of the team. */
+  /** The tables that the key may use; null: all tables of the team. */
   tables: readonly TableKey[] | null
 }>
 

@@ -2,8 +2,8 @@
 // store's.
 //
 // Invariants:
-// - Every frame has a crc over the backup's ID, the frame's number and its bytes. It detects frames that are changed,
-//   missing, repeated, moved or taken from another backup.
+// - Every frame has a crc over the backup's ID, the frame's number and its bytes. The crc detects frames that are
+//   changed, missing, repeated, moved or taken from another backup.
 // - The last frame has the SHA-256 of all bytes before it, and nothing follows it. So a truncated backup, or one with
 //   bytes after its end, is rejected.
 import { type Bytes, bytesOf, sameBytes, toHex, utf8 } from '../base/bytes.js'
@@ -35,7 +35,7 @@ const FRAME = Object.freeze({
   end: 0xff,
 })
 
-/** Largest frame: a row record of the largest size fits. */
+/** The maximum number of bytes of a frame, which may contain the largest possible row record. */
 const FRAME_BYTES_MAX = 128 * 1024 * 1024
 
 /** The description of a backup. */
@@ -60,11 +60,11 @@ export type BackupFrame =
   /** An object, followed by frames with its bytes. */
   | Readonly<{ kind: 'object'; object: ObjectId; bytes: number }>
   | Readonly<{ kind: 'bytes'; bytes: Bytes }>
-  /** An object stored elsewhere. */
+  /** An object that is stored elsewhere, not in the backup. */
   | Readonly<{ kind: 'reference'; content: StoredContent }>
   | Readonly<{ kind: 'end'; end: BackupEnd }>
 
-/** The format of the store that the records and objects are in. */
+/** The store format of the records and objects in a backup. */
 const STORE_FORMAT = 1
 
 const BY_REFERENCE = 0x01
@@ -144,8 +144,9 @@ function frameCrc(id: Bytes, number: number, bytes: Bytes): number {
 }
 
 /**
- * The frames of a backup, each as soon as it is verified; the last one only if the whole backup is.
- * @throws {StoreError} DATA_CORRUPT, with the place; FORMAT_UNKNOWN: no backup, or an unknown version
+ * The frames of a backup, each as soon as it is verified; the last frame only after the whole backup was verified.
+ * @throws {StoreError} DATA_CORRUPT, with the place; FORMAT_UNKNOWN if the bytes are no backup, or one of an unknown
+ *   version
  */
 export async function* readBackup(source: AsyncIterable<Bytes>): AsyncGenerator<BackupFrame, void> {
   const reader = new PieceReader(source)
@@ -286,7 +287,7 @@ class PieceReader {
     return false
   }
 
-  /** Ends the source: it is not read further after a bad frame. */
+  /** Ends the source, so that it is not read further after a bad frame. */
   async close(): Promise<void> {
     await this.#pieces.return?.()
   }

@@ -2,7 +2,7 @@ import { type Bytes, fromUtf8, readUint32 } from '../base/bytes.js'
 import { sameRanges } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
 
-/** Reads the output of ByteWriter. Missing or extra bytes are DATA_CORRUPT. */
+/** Reads the output of ByteWriter. Throws DATA_CORRUPT if bytes are missing or remain. */
 export class ByteReader {
   readonly #bytes: Bytes
   readonly #what: string

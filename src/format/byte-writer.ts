@@ -49,7 +49,7 @@ export class ByteWriter {
     return this
   }
 
-  /** Versions and sequence numbers: safe integers in eight bytes. */
+  /** Writes a safe integer, such as a version, in eight bytes. */
   u64(value: number): this {
     invariant(Number.isSafeInteger(value) && value >= 0, 'a u64 here is a safe integer')
     const at = this.#grow(8)
@@ -63,7 +63,7 @@ export class ByteWriter {
     return this
   }
 
-  /** Byte count, then UTF-8. */
+  /** Writes the byte count of a text, then its UTF-8. */
   text(text: string): this {
     const run = utf8(text)
     return this.u32(run.length).bytes(run)

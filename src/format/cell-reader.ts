@@ -34,7 +34,7 @@ function specialBytes(word: number): number {
   return (((word ^ QUOTES) - ONES) | ((word ^ BACKSLASHES) - ONES)) & ~word & HIGH_BITS
 }
 
-/** A key of rows, with its colon, and its column. */
+/** The bytes of a key in rows, with its colon, and the column of the key. */
 type KnownKey<Column> = Readonly<{ bytes: Bytes; column: Column }>
 
 /** Reads cells; the fields describe the last one. */
@@ -127,7 +127,7 @@ export class CellReader<Column> {
     return end
   }
 
-  /** Beyond `limit` if the string has no end. */
+  /** The end of a string; beyond `limit`, if the string has no end. */
   #endOfString(bytes: Bytes, start: number, limit: number): number {
     const view = this.#viewOf(bytes)
     const last = limit - WORD_BYTES

@@ -15,7 +15,7 @@ export type SlotRun = Readonly<{ extent: number; slot: number; count: number }>
 export type ChangeRecord = Readonly<{
   /** When it was committed, in milliseconds since 1970 UTC. */
   at: number
-  /** Every version after this one, up to the record's, has a change record. */
+  /** Every version after `since`, up to the version of this record, has a change record. */
   since: number
   /** The generation before the commit. */
   before: Generation
@@ -70,7 +70,7 @@ export function rowsBeforeRange(table: TableKey, from: Position, limit: Position
   return { start: rowBeforeKey(table, from, 0), limit: rowBeforeKey(table, limit, 0) }
 }
 
-/** @param since - Changes up to this version may be deleted. */
+/** @param since - The version up to which changes may have been deleted. */
 export function encodeHistory(since: number): Bytes {
   return newRecord(9).u64(since).finish()
 }
@@ -135,7 +135,7 @@ export function* positionsOf(runs: readonly SlotRun[]): Generator<Position, void
   }
 }
 
-/** The records of a table in a key space. @param space - Its first byte. */
+/** The records of a table in a key space. @param space - The first byte of the key space. */
 export function tableRange(space: Bytes, table: TableKey): KeyRange {
   return prefixRange(concatBytes([space, table]))
 }

@@ -17,7 +17,7 @@ export type ChunkColumn = Readonly<{ summary: ColumnSummary; firstRow: number }>
 /** Stored rows that are not yet part of a table. */
 export type StoredChunk = Readonly<{
   rowCount: number
-  /** The CSV line of the first row if row r is on line `firstLine + r`, otherwise 0. */
+  /** The CSV line of the first row if row r is on line `firstLine + r`, for every row r; otherwise 0. */
   firstLine: number
   /** Whether a row has a `$rowID`: then its segment has claims. */
   hasClaims: boolean
@@ -27,7 +27,7 @@ export type StoredChunk = Readonly<{
   segments: readonly SegmentRef[]
 }>
 
-/** The name of a chunk's column list record. Chunks with the same columns share one. */
+/** The name of a chunk's column list record. Chunks with the same columns share one list. */
 export type ColumnListName = Readonly<{ crc: number; probe: number }>
 
 export type ChunkReference = Readonly<{ putAt: number; list: ColumnListName; chunk: StoredChunk }>
@@ -65,8 +65,8 @@ function writeSegments(
 }
 
 /**
- * A reference with its segments replaced by others with the same rows. @param replace - Returns the replacement of a
- * segment.
+ * The record of a chunk with its segments replaced by other segments with the same rows.
+ * @param replace - Returns the replacement of a segment.
  */
 export function withSegments(bytes: Bytes, replace: (segment: SegmentRef) => SegmentRef): Bytes {
   const { reader, version: before } = openChunk(bytes)
@@ -86,8 +86,8 @@ const VERSION = 1
 const SHARED_VERSION = 2
 
 /**
- * Decodes the references of one stash. Chunks of an import mostly have the same columns and summaries; these share one
- * `columns` array, so that a caller need judge it only once.
+ * Decodes the references of one stash. Most chunks of an import have the same columns and summaries. Such chunks
+ * share one `columns` array, so that a caller need judge it only once.
  */
 export class ChunkDecoder {
   readonly #columnsOf: (list: ColumnListName) => readonly string[]
@@ -113,7 +113,10 @@ export class ChunkDecoder {
     return { putAt, list, chunk }
   }
 
-  /** Reads the name of the column list and the summaries. Compares them with those of the last chunk without decoding. */
+  /**
+   * Reads the name of the column list and the summaries. Compares their bytes with those of the last chunk before
+   * decoding them.
+   */
   #columns(reader: ByteReader): Known {
     if (this.#last !== undefined && reader.skip(this.#last.bytes)) return this.#last
     const listed = reader.rest()
@@ -206,7 +209,7 @@ function readChunkColumn(reader: ByteReader, id: string): ChunkColumn {
 function readSegments(reader: ByteReader, version: number): SegmentRef[] {
   const count = reader.u16()
   if (count === 0) return []
-  const segments = [readSegment(reader, version)] // Mostly the only one; an empty list would grow to 17 (P50).
+  const segments = [readSegment(reader, version)] // Most chunks have only one. An empty array would grow to 17 places (P50).
   while (segments.length < count) segments.push(readSegment(reader, version))
   return segments
 }

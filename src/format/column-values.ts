@@ -11,17 +11,20 @@ import { renderKey } from './row-text.js'
 import { SECTION } from './segment-layout.js'
 import { ValueFilterBuilder } from './value-filter.js'
 
-/** The maximum number of columns of a segment with such values; none are recorded if it has more. */
+/**
+ * The maximum number of columns of a segment with column values. If a segment has more columns, no values are
+ * recorded.
+ */
 const COLUMNS_MAX = 1_000
 
-/** The maximum number of columns of a segment with a filter: the first ones. */
+/** The maximum number of columns of a segment with a filter. Only the first columns have one. */
 export const FILTERED_COLUMNS_MAX = 32
 
 /** The maximum number of bytes of all filters of a segment; the largest filters are left out first. */
 const FILTER_BYTES_MAX = 256 * 1024
 
 export class ColumnValuesBuilder {
-  /** The keys of the columns to record; null: all. For others, only empty cells are recorded. */
+  /** The keys of the columns to record; null: all. For other columns, only whether cells are empty is recorded. */
   readonly #wanted: ReadonlySet<string> | null
   readonly #columns: NotedColumn[] = []
   readonly #reader = new CellReader((key) => this.#columnOf(key))
@@ -29,7 +32,7 @@ export class ColumnValuesBuilder {
   #rowCount = 0
   #bytes: Bytes = NO_BYTES
   #view: DataView = new DataView(new ArrayBuffer(0))
-  /** The scanner whose column numbers these are. */
+  /** The scanner whose column numbers are the indexes of `#scanned`. */
   #scanner: JsonByteScanner | undefined
   #scanned: NotedColumn[] = []
 
@@ -40,7 +43,7 @@ export class ColumnValuesBuilder {
 
   /**
    * Records rows.
-   * @param ends - The ends of their texts, from the beginning of the first.
+   * @param ends - The ends of the rows' texts, counted from the beginning of the first text.
    * @param areNoted - Per row, whether `noteScanned` has already recorded it.
    */
   note(texts: Bytes, ends: Uint32Array, rowCount: number, areNoted?: Uint8Array): void {

@@ -1,12 +1,12 @@
 // Continuation tokens: the position at which a sequence of pages continues. Stateless. Bound to a table, a generation
-// and the store's version base: once that grows, the position may have other rows.
+// and the store's version base: once the version base grows, other rows may be at the position.
 import { type Bytes, fromBase64Url, toBase64Url } from '../base/bytes.js'
 import { crc32 } from '../base/platform.js'
 import { ByteReader } from './byte-reader.js'
 import { ByteWriter } from './byte-writer.js'
 import type { Position, TableKey } from './keys.js'
 
-/** The next row, in the generation that the first page read. */
+/** The position of the next row, in the generation that the first page read. */
 export type Continuation = Readonly<{ table: TableKey; generation: Bytes; position: Position }>
 
 /** Bytes of a query's hash. */
@@ -24,7 +24,7 @@ export function renderContinuation(
   return toBase64Url(writer.u32(tokenCrc(writer.finish(), base)).finish())
 }
 
-/** null: the text is not a token. */
+/** Parses a token; null: the text is not a token. */
 export function parseContinuation(text: string, base: number): Continuation | null {
   const bytes = text.length <= 2 * TOKEN_BYTES ? fromBase64Url(text) : null
   if (bytes === null || bytes.length !== TOKEN_BYTES || bytes[0] !== TOKEN_VERSION) return null
@@ -58,7 +58,7 @@ export function renderSortedContinuation(
   return toBase64Url(writer.u32(tokenCrc(writer.finish(), base)).finish())
 }
 
-/** null: the text is not a token of a sorted page. */
+/** Parses a token of a sorted page; null: the text is not such a token. */
 export function parseSortedContinuation(text: string, base: number): SortedContinuation | null {
   const bytes = text.length <= 2 * SORTED_BYTES ? fromBase64Url(text) : null
   if (bytes === null || bytes.length !== SORTED_BYTES || bytes[0] !== SORTED_VERSION) return null

@@ -1,4 +1,4 @@
-// The record of a deleted table with other records still to delete (FORMAT.md, sections 3 and 4).
+// The record of a deleted table whose other records are not all deleted yet (FORMAT.md, sections 3 and 4).
 import type { Bytes } from '../base/bytes.js'
 import { prefixRange } from '../kv/key-range.js'
 import type { KeyRange } from '../kv/kv.js'
@@ -38,7 +38,7 @@ const SPACES_OF_TABLE = [
   KEY_SPACE.log,
 ] as const
 
-/** The records of deleted tables for garbage collection, except their retirements: one list per key space. */
+/** The records of deleted tables for garbage collection, except their retirements: one list of ranges per key space. */
 export function recordsOfTables(tables: readonly TableKey[]): readonly (readonly KeyRange[])[] {
   return SPACES_OF_TABLE.map((space) =>
     tables.map((table) => prefixRange(tableKeyIn(space, table))),

@@ -4,7 +4,7 @@ import { invariant } from '../base/invariant.js'
 import { INCARNATION_BYTES } from './object-id.js'
 import { newRecord, openRecord } from './record-frame.js'
 
-/** The bytes of a lease never recur, because its epoch only grows. */
+/** A lease. Its bytes never recur, because its epoch only grows. */
 export type DutyLease = Readonly<{
   /** The 16 hex digits of the incarnation with the duty; `NO_INCARNATION`: the lease was returned. */
   owner: string

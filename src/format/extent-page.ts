@@ -21,18 +21,18 @@ import {
 
 /** The place of a segment, and what a reader must know before opening it. */
 export type SegmentRef = Readonly<{
-  /** The ID of the segment, also in its checksums. It is the ID of its object unless that is shared. */
+  /** The ID of the segment, also in its checksums. It is also the ID of the object, unless the object is shared. */
   object: ObjectId
   rowCount: number
-  /** The length of the segment, which is its object's unless that is shared. */
+  /** The length of the segment. It is also the length of the object, unless the object is shared. */
   objectBytes: number
   footerBytes: number
-  /** Its place in a shared object: see `storedIn`. */
+  /** The place of the segment, if its object is shared: see `storedIn`. */
   shared?: SharedPlace
 }>
 
 /**
- * Built member by member: see PERFORMANCE.md, P34.
+ * Makes a reference, member by member: see PERFORMANCE.md, P34.
  * @param place - null: the segment fills the object of the record.
  */
 export function segmentRef(
@@ -53,17 +53,20 @@ export type ExtentEntry = Readonly<{
   rowCount: number
   /** The version of the table that linked the extent. */
   version: number
-  /** Some stored cells do not have their column's token class, so the reader converts the rows. */
+  /** Whether some stored cells do not have the token class of their column, so that the reader converts the rows. */
   convert: boolean
-  /** A compaction made the segment: its footer may list row versions and deleted rows. */
+  /** Whether a compaction made the segment, so that its footer may list row versions and deleted rows. */
   compacted: boolean
-  /** Rows of the segment may name files, which its footer lists. */
+  /** Whether rows of the segment may name files, which its footer then lists. */
   namesFiles: boolean
-  /** The segment is already as small as possible, or not worth the effort: recompression ignores it. */
+  /** Whether recompression ignores the segment, which is already as small as possible or not worth the effort. */
   recompressed: boolean
 }>
 
-/** The entry of an extent rewritten with its row records. @param segment - null: no rows are left. */
+/**
+ * The entry of an extent after its rows and row records were rewritten into a segment.
+ * @param segment - null: no rows remain.
+ */
 export function rewrittenEntry(
   entry: ExtentEntry,
   segment: SegmentRef | null,
@@ -131,7 +134,7 @@ function entryBytes(version: number): number {
 export function hasUnrecompressed(bytes: Bytes): boolean {
   const step = entryBytes(bytes[0] ?? 0)
   for (let at = 1 + FLAGS_OFFSET; at < bytes.length; at += step) {
-    const flags = bytes[at + 1] ?? 0 // All flags used here are in the lower byte.
+    const flags = bytes[at + 1] ?? 0 // The flags examined here are all in the lower byte.
     if ((flags & (HAS_OBJECT | RECOMPRESSED)) === HAS_OBJECT) return true
   }
   return false

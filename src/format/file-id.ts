@@ -4,7 +4,7 @@ import { type Bytes, concatBytes, fromBase64Url, toBase64Url } from '../base/byt
 import { invariant } from '../base/invariant.js'
 import type { FileKey } from './keys.js'
 
-/** The prefixes occur in rows and addresses: never change one. */
+/** The prefix of file IDs. Prefixes occur in rows and addresses: never change one. */
 export const FILE_ID_PREFIX = 'rsf-'
 export const UPLOAD_ID_PREFIX = 'rsu-'
 
@@ -14,7 +14,7 @@ export const FILE_KEY_BYTES = 16
 /** Characters of an ID after its prefix. */
 export const FILE_ID_CHARS = 32
 
-/** The alias of the team, and the file or upload in it. */
+/** The alias of a team, and the key of a file or upload of the team. */
 export type FileName = Readonly<{ alias: Bytes; key: FileKey }>
 
 export function renderFileId(name: FileName): string {
@@ -25,19 +25,19 @@ export function renderUploadId(name: FileName): string {
   return UPLOAD_ID_PREFIX + renderBareId(name)
 }
 
-/** null: the text is not a file ID. */
+/** Parses a file ID; null: the text is not a file ID. */
 export function parseFileId(text: string): FileName | null {
   return parsePrefixedId(text, FILE_ID_PREFIX)
 }
 
-/** null: the text is not an upload ID. */
+/** Parses an upload ID; null: the text is not an upload ID. */
 export function parseUploadId(text: string): FileName | null {
   return parsePrefixedId(text, UPLOAD_ID_PREFIX)
 }
 
 const FILE_ID_INSIDE = new RegExp(`${FILE_ID_PREFIX}[A-Za-z0-9_-]{${FILE_ID_CHARS}}`)
 
-/** The first file ID in a text: an ID itself, a path, or a URL. */
+/** The first file ID in a text, which may be an ID, a path or a URL. */
 export function findFileId(text: string): FileName | null {
   const [found] = FILE_ID_INSIDE.exec(text) ?? []
   return found === undefined ? null : parseFileId(found)

@@ -20,7 +20,10 @@ export type StoredContent = Readonly<{
   object: ObjectId
   bytes: number
   sha256: Bytes
-  /** Whether the object has checksums between the bytes: see sealed-content. Older objects have none. */
+  /**
+   * Whether the object has checksums between the bytes: see sealed-content. Objects of earlier versions have no
+   * checksums.
+   */
   sealed: boolean
 }>
 
@@ -30,7 +33,7 @@ export type UploadTerms = Readonly<{
   app: string
   /** The owner; empty: uploads are not counted per owner. */
   owner: string
-  /** In canonical form, with its parameters. */
+  /** The media type in canonical form, with its parameters. */
   contentType: string
   fileName: string
   /** The announced length; null: any length up to `bytesMax`. */
@@ -43,14 +46,14 @@ export type UploadTerms = Readonly<{
   presigned: ObjectId | null
 }>
 
-/** created → received → completed. A completed upload never changes. */
+/** An upload: its state changes from created to received to completed. A completed upload never changes. */
 export type UploadRecord = UploadTerms &
   (
     | Readonly<{ state: 'created' }>
     | Readonly<{
         state: 'received'
         received: StoredContent
-        /** null: an earlier version did not record it. */
+        /** When the bytes were received; null: an earlier version did not record it. */
         receivedAt: number | null
       }>
     | Readonly<{ state: 'completed'; received: StoredContent; file: FileKey }>
@@ -215,7 +218,7 @@ export function decodeTeamAlias(bytes: Bytes): Bytes {
   return alias
 }
 
-/** The maximum number of keys that are valid at the same time; the newest signs. */
+/** The maximum number of keys that are valid at the same time; the newest key signs. */
 export const SIGNING_KEYS_MAX = 2
 
 /** @param keys - Newest first. */

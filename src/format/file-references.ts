@@ -2,8 +2,8 @@
 //
 // Invariants:
 // - Every ID in a cell (or a column ID) is found, whatever surrounds it, both as stored and with escapes resolved:
-//   `"\u0072sf-…"` names a file too. False matches are possible, such as `"\rsf-…"`, which may show that ID once it is
-//   quoted; misses are not.
+//   `"\u0072sf-…"` names a file too. False matches are possible: `"\rsf-…"` may show an ID once it is quoted. Misses
+//   are impossible.
 // - An ID never crosses the end of a string, so several row texts may be searched at once.
 //
 // Every imported byte passes here. Most texts have neither the prefix of an ID nor an escape that may encode part of
@@ -51,22 +51,22 @@ utf8('ABCDEF').forEach((byte, i) => {
 /** This many bytes at the end of a possible ID are tested in one step, without a branch (PERFORMANCE.md, P33). */
 const PROBE_BYTES = 6
 
-/** How far a search may skip, by the bits of bytes that may belong to a run; zero: all six may. */
+/** How far a search may skip, by one bit for each of six bytes: whether it may belong to a run. 0: all six may. */
 const LEAP = Uint8Array.from({ length: 1 << PROBE_BYTES }, (_, bits) => {
   for (let i = 0; i < PROBE_BYTES; i++) if ((bits & (1 << i)) === 0) return ID_CHARS - i
   return 0
 })
 
-/** How far the prefix may move when this byte is at the place of its last one. */
+/** For each byte at the place of the prefix's last byte: how far the search for the prefix may move. */
 const STEP = new Uint8Array(256).fill(PREFIX.length)
 PREFIX.subarray(0, -1).forEach((byte, i) => {
   STEP[byte] = PREFIX.length - 1 - i
 })
 
-/** Distinct file IDs up to a limit; beyond it, it holds none and is overfull. */
+/** Distinct file IDs up to a limit. If there are more, the set is overfull and holds no ID. */
 export class FileIds {
   readonly #countMax: number
-  /** IDs without prefix. */
+  /** The IDs, without prefix. */
   readonly #names = new Set<string>()
   #isOverfull = false
 
@@ -74,7 +74,7 @@ export class FileIds {
     this.#countMax = countMax
   }
 
-  /** Whether no ID was found. False if overfull. */
+  /** Whether no ID was found. False for an overfull set. */
   get isEmpty(): boolean {
     return this.#names.size === 0 && !this.#isOverfull
   }
@@ -98,12 +98,12 @@ export class FileIds {
     for (const name of other.#names) this.#add(name)
   }
 
-  /** The files of the IDs, whatever the team. */
+  /** The keys of the files that the IDs name, whatever their team. */
   *keys(): Generator<FileKey> {
     for (const name of this.#names) yield decodeName(name).subarray(ALIAS_BYTES)
   }
 
-  /** The list in a segment, ascending. No bytes if overfull. */
+  /** The list of IDs in a segment, ascending. It has no bytes if the set is overfull. */
   encode(): Bytes {
     const names = [...this.#names].map(decodeName).sort(compareBytes)
     const writer = new ByteWriter(NAME_BYTES * names.length)
@@ -154,8 +154,8 @@ function decodeName(name: string): Bytes {
 }
 
 /**
- * Whether the texts certainly name no file. A dash is rarer than the other bytes of the prefix, and a backslash than a
- * `u`.
+ * Whether the texts certainly name no file. It searches for dashes, which are rarer than the other bytes of the
+ * prefix, and for backslashes, which are rarer than `u`.
  */
 function surelyNameNone(texts: Bytes): boolean {
   if (byteSearch === null) return false
@@ -231,7 +231,7 @@ function* namesInRun(run: Bytes): Generator<string> {
   let last = NO_BYTES
   while (at >= 0) {
     const name = run.subarray(at + PREFIX.length, at + ID_CHARS)
-    // A long text may repeat one name over and over.
+    // Skips a repeated name: a long text may repeat one name over and over.
     if (!sameBytes(name, last) && isIdBytes(name)) {
       yield fromUtf8(name)
       last = name

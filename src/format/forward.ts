@@ -13,7 +13,10 @@ import { type Position, SLOTS_MAX } from './keys.js'
 import { objectIdCrc, pieceCrc } from './piece-crc.js'
 import type { RowId } from './row-id.js'
 
-/** Consecutive rows from a position with consecutive IDs from another. `at.extent` counts from the first extent. */
+/**
+ * Consecutive rows from the position `at`, with consecutive IDs from `first`. `at.extent` counts from the
+ * generation's first extent.
+ */
 export type ForwardRun = Readonly<{ at: Position; count: number; first: RowId }>
 
 const FORWARD_MAGIC = 0x52534657 // "RSFW"
@@ -36,7 +39,7 @@ export class ForwardMap {
   readonly #runs: Bytes
   readonly #view: DataView
   readonly #count: number
-  /** Runs in the order of their IDs. */
+  /** The indexes of runs, in the order of their IDs. */
   readonly #byId: Uint32Array
 
   /** @throws {StoreError} DATA_CORRUPT */
@@ -57,7 +60,7 @@ export class ForwardMap {
   }
 
   /**
-   * The fault of the runs for a generation of these extents; null: none. They must be in order, lie within the
+   * The fault of the runs for a generation of these extents; null: none. The runs must be in order, lie within the
    * generation, and preserve each ID of an earlier generation at most once.
    */
   problem(firstExtent: number, nextExtent: number): string | null {
@@ -92,7 +95,7 @@ export class ForwardMap {
     return this.#view.getUint16(a + 26) + this.#view.getUint32(a + 8) > this.#view.getUint16(b + 26)
   }
 
-  /** The preserved ID of the row at a position; null: it has its own. */
+  /** The preserved ID of the row at a position; null: the row has its own ID. */
   idAt({ extent, slot }: Position): RowId | null {
     const run = lastNotAfter(this.#count, (at) => {
       const start = RUN_BYTES * at
@@ -144,7 +147,7 @@ export class ForwardMap {
   }
 }
 
-/** The index of the last of `count` sorted entries that is not after the one sought; -1: none. */
+/** The index of the last of `count` sorted entries that does not sort after the sought entry; -1: none. */
 function lastNotAfter(count: number, compare: (index: number) => number): number {
   let low = -1
   let high = count - 1

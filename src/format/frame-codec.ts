@@ -19,7 +19,7 @@ const PACKED_NAMES: Readonly<Record<number, CodecName>> = {
   [CODEC.zstd]: 'zstd',
 }
 
-/** The bit of a codec in the codecs record; none for `none`. Written to disk. */
+/** The bit of a codec in the codecs record; 0 for `CODEC.none`. Written to disk. */
 export function codecBit(codec: number): number {
   return codec === CODEC.none ? 0 : 2 ** (codec - 1)
 }
@@ -54,8 +54,8 @@ function lackedNames(bits: number): string[] {
 export const PACKED_RAW_BYTES_MAX = 128 * 1024 * 1024
 
 /**
- * A frame is stored compressed only if it shrinks to this share of its size; otherwise reading it would cost more for
- * nothing.
+ * A frame is stored compressed only if it shrinks to this share of its size; otherwise decompressing it would cost
+ * time and save little.
  */
 const PACKED_SHARE_MAX = 0.95
 
@@ -67,7 +67,7 @@ export type Compression = 'none' | CodecName
 /** The compression of segments with short rows, and of others. */
 export type CompressionByRows = Readonly<{ short: Compression; other: Compression }>
 
-/** The stored form of a frame's raw bytes, which must not change meanwhile. */
+/** Makes the stored form of a frame's raw bytes, which must not change until the promise settles. */
 export async function packFrame(
   compression: CodecName,
   raw: Bytes,
@@ -83,14 +83,15 @@ export async function packFrame(
 
 /** Options for opening a frame. */
 export type OpenStoredOptions = Readonly<{
-  /** Default: the codecs of this runtime. */
+  /** The available codecs. Default: those of this runtime. */
   available?: Codecs
-  /** May receive the decompressed bytes if it is large enough. */
+  /** Memory for the decompressed bytes, used if it is large enough. */
   memory?: Bytes | undefined
 }>
 
 /**
- * The raw bytes of a frame with a verified checksum. A promise only if there is much to decompress, or it fails.
+ * The raw bytes of a frame with a verified checksum. The result is a promise only if there is much to decompress, or
+ * decompression fails.
  * @param problem - Makes the error from the fault of a frame.
  * @throws {StoreError} FORMAT_UNKNOWN if this runtime lacks the codec; otherwise the error of `problem`.
  */

@@ -4,19 +4,19 @@ import { invariant } from '../base/invariant.js'
 import { newRecord, openRecord } from './record-frame.js'
 
 export type IncarnationRecord = Readonly<{
-  /** It has ended, and its writer records are being deleted. */
+  /** Whether the incarnation has ended, and its writer records are being deleted. */
   hasEnded: boolean
   /** Whether objects must not be deleted. */
   holdsObjects: boolean
-  /** Whether generations must not be dropped, because there are too many to list. */
+  /** Whether generations must not be dropped, because too many are pinned to list them. */
   pinsAll: boolean
   /** Grows by one with each renewal. */
   beat: number
-  /** When others may consider it ended, by its own clock. For people: no process compares it. */
+  /** When others may consider the incarnation ended, by its own clock. For people: no process compares it. */
   until: number
   /** Objects with this counter or a higher one may be pending. */
   settled: number
-  /** Lower counters of objects that may be pending. */
+  /** Counters below `settled` of objects that may be pending. */
   pending: readonly number[]
   /** The nonces of generations that scans read. */
   pinned: readonly Bytes[]

@@ -37,7 +37,7 @@ export type JobLease = Readonly<{
   owner: Bytes
   /** Grows by one with each owner. */
   epoch: number
-  /** When the owner will consider it lost, by its own clock. For people: no process compares it. */
+  /** When the owner will consider the lease lost, by its own clock. For people: no process compares it. */
   until: number
   /** Grows by one with each renewal. */
   beat: number
@@ -56,7 +56,7 @@ const JOB_STATE = Object.freeze({ running: 0, succeeded: 1, failed: 2 })
 export const OWNER_BYTES = 16
 const RUN_BYTES = 20
 
-/** The maximum number of runs in one record of a result: a million rows with preserved IDs may be as many runs. */
+/** The maximum number of runs in one record of a result: a million rows with preserved IDs may be a million runs. */
 export const RESULT_RUNS_MAX = 50_000
 
 export function encodeJob({ kind, createdAt, table, note, state }: JobRecord): Bytes {

@@ -1,4 +1,4 @@
-// The hash of a row's key: of the values of its key columns, whatever their notation (FORMAT.md, section 4).
+// The hash of a row's key, that is, of the values of its key columns, whatever their notation (FORMAT.md, section 4).
 import { COMMA, QUOTE } from '../base/ascii.js'
 import { type Bytes, utf8 } from '../base/bytes.js'
 import { sha256Now, sliceText } from '../base/platform.js'
@@ -11,7 +11,7 @@ import { canonicalToken, cellsOf } from './row-values.js'
 /** A column of a key. */
 export type KeyColumn = Readonly<{ id: string; kind: ColumnKind }>
 
-/** Whether stored cells of a column may lack quotes, because it was widened. */
+/** Whether a column of this kind may have been widened, so that stored cells may lack quotes. */
 export function isTextKind(kind: ColumnKind): boolean {
   return kind !== 'number' && kind !== 'boolean'
 }
@@ -26,7 +26,7 @@ export class KeyHasher {
   }
 
   /**
-   * The hash of the key of the row text from `from` to `to` (exclusive), stored or converted.
+   * The hash of the key of the row text from `from` to `to` (exclusive), in stored or converted form.
    * @returns null: a cell of the key is empty.
    */
   ofRow(bytes: Bytes, from: number, to: number): Bytes | null {
@@ -86,7 +86,7 @@ export function hasValues(
   return found.every((value, at) => value === values[at])
 }
 
-/** IDs that cannot follow the closing quote of a text. */
+/** Matches column IDs that cannot follow the closing quote of a text. */
 const BEGINS_WITH_WORD = /^\w/
 
 /**

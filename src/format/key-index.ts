@@ -15,13 +15,13 @@ export const INDEX_NAME_BYTES = 8
 /** Bytes of a bucket entry: the hash and the position. */
 export const BUCKET_ENTRY_BYTES = KEY_HASH_BYTES + 8
 
-/** Approximate entries per bucket: buckets are read whole. */
+/** Approximate number of entries per bucket. It is small, because buckets are read whole. */
 const ENTRIES_OF_A_BUCKET = 128
 
 /** The maximum number of bits that select a bucket. */
 const BITS_MAX = 24
 
-/** The keys of rows that one commit linked, in 2^bits buckets. */
+/** A run of an index: the keys of the rows that one commit linked, in 2^bits buckets. */
 export type KeyRun = Readonly<{ run: number; bits: number; entries: number }>
 
 export type KeyIndexRecord = Readonly<{
@@ -104,7 +104,7 @@ export function decodeKeyEntry(bytes: Bytes): Position {
   return position
 }
 
-/** @param entries - Their concatenated bytes. */
+/** @param entries - The concatenated bytes of the entries. */
 export function encodeKeyBucket(entries: Bytes): Bytes {
   return newRecord(1 + entries.length)
     .bytes(entries)

@@ -54,15 +54,15 @@ export type TableKey = Bytes
 /** Extents per extent page. */
 export const PAGE_EXTENTS = 256
 
-/** Greater than every extent of a table: a key has six bytes for one. */
+/** Greater than every extent of a table: a key has six bytes for an extent. */
 export const EXTENTS_MAX = 2 ** 48 - 1
 
-/** A slot has two bytes. */
+/** The maximum number of slots of an extent: a slot has two bytes in a key. */
 export const SLOTS_MAX = 65_536
 
 export const TEAM_HEAD_KEY: Bytes = Uint8Array.of(KEY_SPACE.teamHead)
 export const FILES_HEAD_KEY: Bytes = Uint8Array.of(KEY_SPACE.filesHead)
-/** In the system partition. */
+/** A key of the system partition. */
 export const SIGNING_KEYS_KEY: Bytes = Uint8Array.of(KEY_SPACE.signingKeys)
 export const CODECS_KEY: Bytes = Uint8Array.of(KEY_SPACE.codecs)
 
@@ -216,7 +216,7 @@ const IDEMPOTENCY_SCOPE = Object.freeze({ team: 0x00, table: 0x01 })
 
 /**
  * The key of an idempotency record, which holds the result of an operation.
- * @param table - null; for an add stored by an earlier version, whose keys were per table, its table.
+ * @param table - null; or the table of an add that an earlier version stored, whose idempotency keys were per table.
  * @param text - The caller's idempotency key: ASCII.
  */
 export function idempotencyRecordKey(table: TableKey | null, text: string): Bytes {
@@ -288,7 +288,7 @@ export function jobOfResultKey(key: Bytes): JobKey | null {
   return key.length === 22 && key[17] === JOB_PART.result ? key.slice(1, 17) : null
 }
 
-/** A key in the system partition: a job that has not ended. */
+/** A key of the system partition, for a job that has not ended. */
 export function openJobKey(job: JobKey, teamId: string): Bytes {
   const name = utf8(teamId)
   return fileWriter(KEY_SPACE.openJob, job, name.length).bytes(name).finish()
@@ -299,7 +299,7 @@ export function decodeOpenJobKey(key: Bytes): Readonly<{ job: JobKey; teamId: st
   return { job: key.slice(1, 17), teamId: fromUtf8(key.subarray(17)) }
 }
 
-/** In the system partition. @param id - The 8 random bytes of an API key's ID. */
+/** A key of the system partition. @param id - The 8 random bytes of an API key's ID. */
 export function apiKeyKey(id: Bytes): Bytes {
   return nonceWriter(KEY_SPACE.apiKey, id).finish()
 }
@@ -310,7 +310,7 @@ export function idOfApiKeyKey(key: Bytes): Bytes {
   return key.slice(1)
 }
 
-/** In the system partition. @param incarnation - The first 16 hex digits of its object IDs. */
+/** A key of the system partition. @param incarnation - The first 16 hex digits of its object IDs. */
 export function incarnationKey(incarnation: string): Bytes {
   return nonceWriter(KEY_SPACE.incarnation, bytesOfIncarnation(incarnation)).finish()
 }
@@ -347,22 +347,25 @@ function bytesOfIncarnation(incarnation: string): Bytes {
   return bytes
 }
 
-/** In the system partition. */
+/** A key of the system partition. */
 export function teamEntryKey(teamId: string): Bytes {
   return teamWriter(KEY_SPACE.teamEntry, teamId)
 }
 
-/** Maps the 8 bytes in file IDs to the team. In the system partition. */
+/** A key of the system partition. Its record maps the 8 bytes in file IDs to the team. */
 export function aliasKey(alias: Bytes): Bytes {
   return nonceWriter(KEY_SPACE.alias, alias).finish()
 }
 
-/** Maps a team to the 8 bytes in its file IDs. In the system partition. */
+/** A key of the system partition. Its record maps a team to the 8 bytes in its file IDs. */
 export function teamAliasKey(teamId: string): Bytes {
   return teamWriter(KEY_SPACE.teamAlias, teamId)
 }
 
-/** The beginning of a key for every row read, without a `tableWriter`; the rest is still zero. */
+/**
+ * The beginning of a key, made without a `tableWriter` because it is needed for every row read. Its last `more` bytes
+ * are zero.
+ */
 function tableBytes(space: number, table: TableKey, more: number): Uint8Array {
   invariant(table.length === 16, 'a table key has 16 bytes')
   const key = new Uint8Array(17 + more)

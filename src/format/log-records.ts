@@ -37,7 +37,7 @@ export type ReceiptChunk = Readonly<{
   digest: Bytes
 }>
 
-/** The parts of a receipt that an entry lacks. */
+/** The parts of a receipt that the entry itself does not have. */
 export type ReceiptDetail = Readonly<{
   rows: number
   /** Changed columns and dropped cells, as JSON. */
@@ -52,16 +52,16 @@ export type LogEntry = Readonly<{
   /** The version base at that time. */
   base: number
   counts: RowCounts
-  /** null: none was given. */
+  /** The author; null: none was given. */
   author: string | null
   note: string | null
-  /** null: no receipt was requested. */
+  /** The rest of the receipt; null: no receipt was requested. */
   detail: ReceiptDetail | null
 }>
 
 /**
- * The maximum number of entries, and most of their bytes, that a table keeps without a history; the newest entry is
- * always kept.
+ * The maximum number of entries, and of their bytes, that a table without a history keeps; the newest entry is always
+ * kept.
  */
 export const LOG_ENTRIES_MAX = 10_000
 export const LOG_BYTES_MAX = 1024 * 1024

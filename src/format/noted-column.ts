@@ -1,4 +1,4 @@
-// The column values of a segment, for one column, recorded value by value without allocations.
+// Records the column values of one column of a segment, value by value and without allocations.
 import {
   BACKSLASH,
   CLOSE_BRACKET,
@@ -38,7 +38,7 @@ class Bound {
   readonly bytes = new Uint8Array(BOUND_BYTES_MAX)
   readonly view = new DataView(this.bytes.buffer)
   length = 0
-  /** The value of a number; NaN: it has too many digits. */
+  /** The number as a double; NaN: it has too many digits. */
   value = Number.NaN
 
   set(bytes: Bytes, from: number, to: number): void {
@@ -91,7 +91,7 @@ export class NotedColumn {
     if (!hasBounds) this.#form = FORM.other
   }
 
-  /** Whether only the number of cells is recorded. */
+  /** Whether only the number of cells of the column is recorded. */
   get isOnlyCounted(): boolean {
     return this.#form === FORM.other && this.filter === null
   }
@@ -110,7 +110,7 @@ export class NotedColumn {
     else this.#form = FORM.other
   }
 
-  /** A text with an escape ends the bounds of its column, because its order is not its byte order. */
+  /** After a text with an escape, its column has no bounds, because its order is not its byte order. */
   #noteText(bytes: Bytes, view: DataView, from: number, to: number, isEscaped: boolean): void {
     this.#addText(bytes, view, from, to, isEscaped)
     if (this.#form === FORM.other) return

@@ -22,11 +22,11 @@ export function counterOf(id: ObjectId): number {
 }
 
 /**
- * The ID of an earlier object of the same incarnation, as a flat string: a concatenated one would keep its parts in
- * memory (PERFORMANCE.md, P50).
+ * The ID of an earlier object of the same incarnation. It is a flat string: a concatenated string would keep its
+ * parts in memory (PERFORMANCE.md, P50).
  *
  * @param id - The bytes of an ID.
- * @param back - The difference of their counters.
+ * @param back - The difference of the two counters.
  * @returns null: there is no such ID
  */
 export function earlierId(id: Bytes, back: number): ObjectId | null {

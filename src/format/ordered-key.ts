@@ -1,28 +1,31 @@
 // Sortable keys of rows: two rows have the same bytes exactly if their key cells have the same values. Only texts
-// without escapes and whole numbers are supported, because others have several notations.
+// without escapes and whole numbers are supported, because other values have several notations.
 import { DIGIT_NINE, DIGIT_ZERO, QUOTE } from '../base/ascii.js'
 import type { Bytes } from '../base/bytes.js'
 import { RowCells } from './row-cells.js'
 
-/** Result instead of a column's number: the key has unsupported cells. */
+/** The result of `read` instead of a column's index: the key has cells that are not supported. */
 export const UNORDERED = -2
 
 /** Initial room for a key. */
 const KEY_BYTES_FIRST = 64
 
-/** Precedes a number, with the count of its digits: above the quote that begins a text. */
+/**
+ * The byte before a number, which is followed by the count of digits. It is greater than the quote that begins a
+ * text.
+ */
 const NUMBER = 0x80
 const DIGITS_MAX = 0x7f
 
-/** Ends a text: less than all bytes of a text, so that a text sorts before its extensions. */
+/** The byte at the end of a text. It is less than all bytes of a text, so that a text sorts before its extensions. */
 const TEXT_END = 0
 
 export class OrderedKey {
-  /** The key is the bytes before `length`; every key that was read has some. */
+  /** The key is the bytes before `length`; every key that was read has at least one. */
   bytes = new Uint8Array(KEY_BYTES_FIRST)
   length = 0
 
-  /** Negative: it sorts before the other key. 0: they are equal. */
+  /** Compares this key with another: negative if it sorts before the other key, 0 if they are equal. */
   compare(other: OrderedKey): number {
     const [left, right] = [this.bytes, other.bytes]
     const shared = Math.min(this.length, other.length)
@@ -58,7 +61,7 @@ export class OrderedKeyReader {
 
   /**
    * Reads the key of the row text between two offsets.
-   * @returns -1: it was read; the index of the first key column with an empty cell; or `UNORDERED`.
+   * @returns -1: the key was read. Otherwise the index of the first key column with an empty cell, or `UNORDERED`.
    * @throws {StoreError} DATA_CORRUPT: the text is not a row's
    */
   read(bytes: Bytes, from: number, to: number, key: OrderedKey): number {

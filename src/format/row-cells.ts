@@ -8,17 +8,23 @@ import { renderKey } from './row-text.js'
 
 const OTHER_COLUMN = -1
 
-/** The learned distance of a key changes by the difference divided by this power of two. */
+/**
+ * In each row, the learned distance of a key moves towards the found distance, by the difference divided by 2 to the
+ * power of `NEARER`.
+ */
 const NEARER = 4
 
 /**
- * The maximum number of columns that are searched, and most bytes of a row for that: each search may scan the whole
- * row.
+ * The maximum number of columns that are searched, and of bytes of a row that is searched. Both are small, because
+ * each search may scan the whole row.
  */
 const SEARCHED_COLUMNS_MAX = 4
 const SEARCHED_BYTES_MAX = 4_096
 
-/** Column IDs that can be searched: they begin with a character that cannot follow the closing quote of a text. */
+/**
+ * Matches column IDs that can be searched: they begin with a character that cannot follow the closing quote of a
+ * text.
+ */
 const SEARCHED_COLUMN = /^[^:,\]]/
 
 /** Reads rows; the fields describe the last one. */
@@ -29,12 +35,12 @@ export class RowCells {
   readonly to: Int32Array
   /** Per column: whether its value has a backslash. */
   readonly isEscaped: Uint8Array
-  /** The number of these columns in the row. */
+  /** The number of columns in `ids` that have a cell in the row. */
   count = 0
 
   readonly #columnCount: number
   readonly #reader: CellReader<number>
-  /** In the order of the previous row's cells; null: columns are not searched. */
+  /** The searches for keys, in the order of the previous row's cells; null: columns are not searched. */
   readonly #keys: KeySearch[] | null
 
   /** @param ids - Distinct columns, whose indexes the fields use. */
@@ -102,8 +108,8 @@ export class RowCells {
 }
 
 /**
- * Searches rows for a column's key. A quote after a comma begins a key or an array element, or ends a text or a key. No
- * colon follows an element; `SEARCHED_COLUMN` excludes the other cases.
+ * Searches rows for a column's key. A quote after a comma may begin a key, begin an array element, or end a text or a
+ * key. After an element there is no colon, and `SEARCHED_COLUMN` excludes ends of texts and keys.
  */
 class KeySearch {
   readonly column: number
@@ -112,7 +118,7 @@ class KeySearch {
   readonly #key: Bytes
   /** Searches for a comma and the key with its colon. */
   readonly #search: SkipSearch
-  /** Bytes that a search skips first, because the key is mostly further on. */
+  /** Bytes that a search skips first, because most rows have the key further on. */
   #near = 0
 
   constructor(id: string, column: number) {
@@ -122,7 +128,7 @@ class KeySearch {
     this.#search = new SkipSearch(utf8(`,${renderKey(id)}:`))
   }
 
-  /** The position of the key that begins after `after`, the beginning of the row or the end of a cell; -1: none. */
+  /** The position of the key after `after`, which is the beginning of the row or the end of a cell; -1: none. */
   find(bytes: Bytes, from: number, after: number, to: number): number {
     if (after === from && startsWith(bytes, from, to, this.#key)) return from
     const near = this.#near

@@ -1,5 +1,5 @@
 // Fingerprints of row texts: 128 bits of the key values, and 64 bits of the whole text. They are keyed with random
-// numbers, so nobody can construct collisions; they are never stored.
+// numbers, so nobody can construct collisions. Fingerprints are never stored.
 //
 // Rows with equal keys have equal key fingerprints, whatever the notation of the values. Rows with equal content may
 // have different text fingerprints.

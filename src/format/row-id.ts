@@ -14,8 +14,8 @@ export function renderRowId(nonce: Bytes, extent: number, slot: number): string 
 }
 
 /**
- * Turns a row ID in `text` at `at` into the ID of another slot of the same extent, by its last four characters: 4 bits
- * of the extent, 16 of the slot, and 4 zero bits.
+ * Turns a row ID in `text` at `at` into the ID of another slot of the same extent, by changing the last four
+ * characters of the text. They have 4 bits of the extent, 16 bits of the slot, and 4 zero bits.
  */
 export function renderRowIdTail(text: Bytes, at: number, extent: number, slot: number): void {
   const bits = ((extent & 0x0f) << 20) | (slot << 4)
@@ -31,14 +31,14 @@ export function parseRowId(text: string): RowId | null {
   const bytes = fromBase64Url(text)
   if (bytes === null || bytes.length !== ROW_ID_BYTES) return null
   return {
-    nonce: bytes.slice(0, 8), // A view would move the bytes out of their array.
+    nonce: bytes.slice(0, 8), // A copy: making a view moves the bytes out of their array.
     extent:
       readUint16(bytes, 8) * 2 ** 32 + readUint16(bytes, 10) * 2 ** 16 + readUint16(bytes, 12),
     slot: readUint16(bytes, 14),
   }
 }
 
-/** A DataView would cost as much as all the rest. */
+/** Reads two bytes. A DataView would cost as much as all other work on an ID. */
 function readUint16(bytes: Bytes, at: number): number {
   return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0)
 }

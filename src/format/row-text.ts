@@ -120,7 +120,7 @@ function endOfCell(text: string, keyEnd: number): number {
  * @param changes - Column ID to JSON token, without white space outside strings.
  */
 export function spliceRowText(text: string, changes: ReadonlyMap<string, string | null>): string {
-  // By rendered key, so that the keys of other cells need not be decoded.
+  // The changes by rendered key, so that the keys of unchanged cells need not be decoded.
   const left = new Map<string, string | null>()
   const lengths = new Set<number>()
   for (const [id, token] of changes) {
@@ -129,7 +129,7 @@ export function spliceRowText(text: string, changes: ReadonlyMap<string, string 
     lengths.add(key.length)
   }
   const cells: string[] = []
-  let kept = 0 // The beginning of the kept cells that were not copied yet.
+  let kept = 0 // The beginning of the unchanged cells that were not copied yet.
   for (let start = 0; start < text.length && left.size > 0; ) {
     const keyEnd = endOfKey(text, start)
     const end = endOfCell(text, keyEnd)
@@ -149,9 +149,10 @@ export function spliceRowText(text: string, changes: ReadonlyMap<string, string 
 }
 
 /**
- * Converts the cells of a row from their stored form to the current type of their columns: in a column of a text kind,
- * another stored value becomes a string of its JSON text, and so do the elements of an array. (A duration may be a
- * number, so its cells stay.) Columns not in `columns` stay. Returns the same string if nothing changes.
+ * Converts the cells of a row from their stored form to the current type of their columns: in a column of a text
+ * kind, a stored value that is no string becomes a string of its JSON text. So does each such element of an array. (A
+ * duration may be a number, so its cells stay.) Columns not in `columns` stay. Returns the same string if nothing
+ * changes.
  */
 export function convertRowText(text: string, columns: ReadonlyMap<string, Column>): string {
   let converted = ''

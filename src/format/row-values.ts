@@ -12,7 +12,7 @@ export function canonicalToken(token: string): string {
   return canonicalNumber(token)
 }
 
-/** Most elements are already canonical, and are then not cut out of the token. */
+/** Makes an array token canonical. Most elements are already canonical, and are not cut out of the token. */
 function canonicalArray(token: string): string {
   const mayBeEscaped = isEscaped(token)
   let canonical = ''
@@ -43,7 +43,7 @@ function isEscaped(token: string): boolean {
   return token.includes(String.fromCharCode(BACKSLASH))
 }
 
-/** Other tokens, `true` and `false`, do not change. */
+/** Makes a number token canonical. `true` and `false` do not change. */
 function canonicalNumber(token: string): string {
   const first = token.charCodeAt(0)
   const isNumber = first === MINUS || (first >= DIGIT_ZERO && first <= DIGIT_NINE)

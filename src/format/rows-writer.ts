@@ -10,7 +10,7 @@ export type RowsWriter = Readonly<{
   line(text: string): string
 }>
 
-/** A parsed list of columns. */
+/** A parsed list of wanted columns. */
 export type WantedCells = Readonly<{
   /** Whether rows begin with their IDs: the list has `$rowID`, which is not a column. */
   hasRowIds: boolean
@@ -40,7 +40,7 @@ export function csvRows({ columns }: TableSchema, delimiter: CsvDelimiter = ',')
   const places = new Map(columns.map(({ id }, place) => [id, place]))
   const record = (fields: readonly string[]): string => {
     const [only] = fields
-    // An empty line would not count as a row.
+    // Quotes, because an empty line would not count as a row.
     return fields.length === 1 && only === '' ? '""\n' : `${fields.join(delimiter)}\n`
   }
   return {
@@ -66,7 +66,9 @@ function quoted(field: string, delimiter: CsvDelimiter): string {
   return NEEDS_QUOTES[delimiter].test(field) ? `"${field.replaceAll('"', '""')}"` : field
 }
 
-/** White space, and a leading byte order mark, are kept by all readers only in quotes. */
+/**
+ * Matches texts that need quotes. Some readers drop white space, or a leading byte order mark, that is not in quotes.
+ */
 const NEEDS_QUOTES = {
   ',': /[",\r\n]|^[\s\ufeff]|\s$/,
   '\t': /["\t\r\n]|^[\s\ufeff]|\s$/,

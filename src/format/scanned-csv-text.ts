@@ -26,9 +26,9 @@ const STEP_BYTES = 2 * WORD_BYTES
 export class CsvRowWriter {
   readonly #rows: CsvByteScanner
   readonly #source: DataView
-  /** The last position for a copy step of the source. Cached: the length of a view is slow to read. */
+  /** The last position in the source at which a copy step may begin. Cached: the length of a view is slow to read. */
   readonly #sourceLast: number
-  /** Per column: `,"key":"`, or `,"key":` if its cells are stored as tokens; and the beginning of each. */
+  /** Per column: `,"key":"`, or `,"key":` if its cells are stored as tokens; and the place where this prefix begins. */
   readonly #prefixes: DataView
   readonly #prefixesLast: number
   readonly #prefixFrom: Int32Array
@@ -81,7 +81,7 @@ export class CsvRowWriter {
     writer.extend(at - start)
   }
 
-  /** Upper bound of the text length of consecutive cells, including the rest of a copy step. */
+  /** An upper bound of the bytes that are written for consecutive cells, including the extra bytes of a copy step. */
   #bytesMax(first: number, end: number): number {
     if (first === end) return STEP_BYTES
     const { from, to, mark } = this.#rows

@@ -6,7 +6,10 @@ import { readSpans } from './row-text.js'
 export type ColumnPast = Readonly<{
   /** IDs of dropped columns: their cells are hidden. */
   dropped: ReadonlySet<string>
-  /** Columns that reuse the ID of a dropped one: in rows last written before this version, their cells are hidden. */
+  /**
+   * Columns that reuse the ID of a dropped column, each with a version: in rows last written before it, cells of the
+   * column are hidden.
+   */
   since: ReadonlyMap<string, number>
 }>
 
@@ -51,8 +54,8 @@ export function nextPast(
 }
 
 /**
- * A row text without the cells of columns dropped after it was written. The same string if there are none.
- * @param version - When the row was last written.
+ * A row text without the cells of columns dropped after it was written. The same string if no cell is hidden.
+ * @param version - The version in which the row was last written.
  */
 export function hideDropped(text: string, past: ColumnPast | null, version: number): string {
   if (past === null) return text

@@ -14,7 +14,7 @@ import {
 } from './segment-layout.js'
 
 export type FramePlace = Readonly<{
-  /** The crc of the ID of the segment's object: see `objectIdCrc`. */
+  /** The crc of the segment's ID: see `objectIdCrc`. */
   idCrc: number
   offset: number
   bytes: number
@@ -35,7 +35,7 @@ const INDEX_ENTRY_BYTES = 12
 export const CRC_BYTES = 4
 
 /**
- * Verifies the checksums of trailer and directory, and the trailer against the table's reference.
+ * Verifies the checksums of trailer and directory, and that the trailer agrees with the table's reference.
  * @param bytes - The bytes of `footerRange`.
  * @param idCrc - The result of `objectIdCrc`.
  * @returns the beginnings of the directory's entries, for `sectionAt`.
@@ -71,7 +71,7 @@ export function readDirectoryEntries(
   return entries
 }
 
-/** The section of an entry, with a verified checksum. Its number is the byte at the entry. */
+/** The section of an entry, with a verified checksum. The section's number is the byte at `entry`. */
 export function sectionAt(ref: SegmentRef, idCrc: number, bytes: Bytes, entry: number): Bytes {
   const number = bytes[entry] ?? 0
   const offset = readUint32(bytes, entry + 1)
@@ -98,7 +98,7 @@ export function decodeFrameIndex(
   return { idCrc, numbers }
 }
 
-/** The index of the frame with a row: the last frame that does not begin after it. */
+/** The index of the frame with a row, which is the last frame that does not begin after the row. */
 export function findFrameIndex({ numbers }: FramePlaces, row: number): number {
   let low = 0
   let high = numbers.length / PLACE_NUMBERS - 1
@@ -110,7 +110,7 @@ export function findFrameIndex({ numbers }: FramePlaces, row: number): number {
   return low
 }
 
-/** undefined: there is no such frame. */
+/** The place of a frame; undefined: there is no such frame. */
 export function framePlaceAt(
   ref: SegmentRef,
   { idCrc, numbers }: FramePlaces,

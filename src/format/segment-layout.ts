@@ -21,7 +21,7 @@ export const SEGMENT_HEADER: Bytes = concatBytes([
 export const TRAILER_MAGIC: Bytes = utf8('GSSR')
 export const TRAILER_BYTES = 16
 export const FRAME_HEADER_BYTES = 11
-/** Bytes of the end of a row text in a frame. */
+/** Number of bytes of a row's end in a frame. */
 export const END_BYTES = 4
 export const DIRECTORY_ENTRY_BYTES = 9
 
@@ -37,6 +37,6 @@ export const SECTION = Object.freeze({
   valueFilters: 8,
 })
 
-/** The place of the directory in its crc; no frame begins there. */
+/** The place that the directory's crc covers; no frame begins there. */
 export const DIRECTORY_PLACE = 0xfffffffe
 export const TRAILER_PLACE = 0xffffffff

@@ -30,24 +30,24 @@ import { FRAME_HEADER_BYTES, SECTION, TRAILER_BYTES } from './segment-layout.js'
 export type SegmentFooter = Readonly<{
   rowCount: number
   frames: readonly FramePlace[]
-  /** The same places, as numbers. */
+  /** The places of the frames as numbers. */
   places: FramePlaces
   /** The index of the frame with a row: the last frame that does not begin after it. */
   frameOf(row: number): number
-  /** Estimated memory in the cache. */
+  /** Estimated memory that this footer takes in the cache, in bytes. */
   bytes: number
   columns: readonly ColumnSummary[]
-  /** The stored section of claims. It is decoded on demand. */
+  /** The stored section of claims, which is decoded on demand. */
   claims: Bytes
-  /** The stored IDs of files that its rows name; null: none; no bytes: too many to list. */
+  /** The stored IDs of the files that rows of the segment name; null: none; no bytes: there are too many to list. */
   files: Bytes | null
-  /** Only for a compaction: the version of each row; null: all rows have their extent's. */
+  /** Only for a compaction: the version of each row; null: all rows have the version of their extent. */
   versionOf: ((row: number) => number) | null
   /** Only for a compaction: the deleted rows; null: none. */
   isDeleted: ((row: number) => boolean) | null
 }>
 
-/** The range of an object that holds its footer and trailer. */
+/** The range of a segment with its footer and trailer. */
 export function footerRange(ref: SegmentRef): ByteRange {
   return { start: ref.objectBytes - TRAILER_BYTES - ref.footerBytes, limit: ref.objectBytes }
 }
@@ -66,7 +66,7 @@ export function decodeFooter(ref: SegmentRef, bytes: Bytes): SegmentFooter {
   for (const at of entries) {
     const section = sectionAt(ref, idCrc, bytes, at)
     if (isOfValues(bytes[at])) keptBytes -= section.length
-    else sections.set(bytes[at], hasValues ? section.slice() : section) // A copy, so that the sections of values are not kept in memory.
+    else sections.set(bytes[at], hasValues ? section.slice() : section) // A copy, so that `bytes` can be freed.
   }
   let columns: readonly ColumnSummary[] | undefined // Decoded on demand: only imports need them.
   let frames: readonly FramePlace[] | undefined
@@ -130,12 +130,12 @@ export class Frame {
     this.texts = texts
   }
 
-  /** Memory in the cache. */
+  /** Memory that this frame takes in the cache, in bytes. */
   get bytes(): number {
     return 4 * this.rowCount + this.texts.length
   }
 
-  /** A copy in memory of exactly its size, shared with nothing else. */
+  /** A copy, in memory of exactly the frame's size that nothing else uses. */
   alone(): Frame {
     const { byteOffset, byteLength } = this.#ends
     const raw = new Uint8Array(
@@ -147,7 +147,10 @@ export class Frame {
     return new Frame(this.rowCount, ends, raw.subarray(byteLength))
   }
 
-  /** The end of a row's text in `texts`; it starts at the end of the previous one, the first at 0. */
+  /**
+   * The end of a row's text in `texts`; it starts at the end of the previous row's text; that of the first row starts
+   * at 0.
+   */
   endOf(row: number): number {
     return row < 0 ? 0 : this.#ends.getUint32(4 * row)
   }
@@ -174,10 +177,10 @@ export class Frame {
 }
 
 /**
- * A promise only if the frame is compressed, and large or damaged. A compressed frame is decoded into `memory` or new
- * memory, which may be larger; any other is a view of `bytes`.
+ * Decodes a frame. The result is a promise only if the frame is compressed, and large or damaged. A compressed frame
+ * is decoded into `memory` or into new memory, which may be larger; any other frame is a view of `bytes`.
  * @param bytes - The frame, from header to crc.
- * @param memory - May receive the rows of a compressed frame if it is large enough.
+ * @param memory - Memory for the rows of a compressed frame, used if it is large enough.
  * @throws {StoreError} DATA_CORRUPT; FORMAT_UNKNOWN if this runtime cannot decompress it.
  */
 export function decodeFrame(

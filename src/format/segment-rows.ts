@@ -1,7 +1,7 @@
 // Reads one row of a segment: finds its frame by the footer, and its text in the frame. FORMAT.md section 6.
 //
-// Invariant: the served text, and all data used to find it, passed their crc. Other sections of the footer are checked
-// by their readers (segment-reader), and all by verification.
+// Invariant: the served text, and all data used to find it, passed their crc checks. Other sections of the footer are
+// checked by their readers (segment-reader), and all by verification.
 
 import { type Bytes, readUint32 } from '../base/bytes.js'
 import { sliceText } from '../base/platform.js'
@@ -22,7 +22,7 @@ import {
 import { FRAME_HEADER_BYTES, SECTION } from './segment-layout.js'
 
 /**
- * @param bytes - The bytes of `footerRange`. They are not kept.
+ * @param bytes - The bytes of `footerRange`. The result does not refer to them.
  * @throws {StoreError} DATA_CORRUPT
  */
 export function decodeFramePlaces(ref: SegmentRef, bytes: Bytes): FramePlaces {

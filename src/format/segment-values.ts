@@ -32,7 +32,7 @@ export function columnKey(id: string): string {
 
 /** The recorded column values of a segment. */
 export class SegmentValues {
-  /** Estimated memory. */
+  /** Estimated memory of the values, in bytes. */
   readonly bytes: number
   readonly #columns: ReadonlyMap<string, KnownColumn>
 
@@ -41,7 +41,7 @@ export class SegmentValues {
     this.bytes = bytes
   }
 
-  /** undefined: all cells of the column are empty. */
+  /** The recorded values of a column; undefined: all cells of the column are empty. */
   column(id: string): KnownColumn | undefined {
     return this.columnOfKey(columnKey(id))
   }
@@ -63,7 +63,7 @@ export class SegmentValues {
 const COLUMN_BYTES = 400
 
 /**
- * @param bytes - The bytes of `footerRange`. They are not kept.
+ * @param bytes - The bytes of `footerRange`. The result does not refer to them.
  * @returns null: no values were recorded.
  * @throws {StoreError} DATA_CORRUPT
  */

@@ -1,7 +1,8 @@
 // Builds a segment: the rows of a chunk as frames, then a footer. FORMAT.md section 6.
 //
-// A frame has 64 rows or 16 KiB, whichever is more (PERFORMANCE.md, P11). While it is built, its texts are behind room for
-// the header and the ends, whose size is known only when the frame ends:
+// A frame has 64 rows or 16 KiB, whichever is more (PERFORMANCE.md, P11). The header and the ends of rows precede the
+// texts, but their size is known only when the frame ends. So room is left for them, and the texts are written behind
+// it:
 //
 //   begin   … |  room for header + ends of as many rows as the frame before  | text text text →
 //                                                                            ^ textsFrom
@@ -44,25 +45,28 @@ import { TextBuffer } from './text-buffer.js'
  */
 const FRAME_ROWS_FULL = 64
 const FRAME_TEXT_BYTES_FULL = 16 * 1024
-/** The maximum number of rows of a frame, and most bytes of text in a frame of more than one row. */
+/** The maximum number of rows of a frame, and of bytes of text in a frame of more than one row. */
 const FRAME_ROWS_MAX = 1_024
 const FRAME_TEXT_BYTES_MAX = 256 * 1024
 
 /**
- * A segment has short rows if those of its first frame average fewer bytes than this. Uncompressed, they would take
- * more space than in a database (PERFORMANCE.md, P36).
+ * A segment has short rows if the rows of its first frame average fewer bytes than this. Uncompressed, short rows
+ * would take more space than in a database (PERFORMANCE.md, P36).
  */
 const SHORT_ROW_BYTES = 128
 
-/** The maximum number of file IDs that a segment lists; one that names more must be read to find them. */
+/**
+ * The maximum number of file IDs that a segment lists. If its rows name more files, they must be read to find the
+ * IDs.
+ */
 const FILES_LISTED_MAX = 16_384
 
 export type BuiltSegment = Readonly<{
   bytes: Bytes
   footerBytes: number
-  /** The codecs of its frames, one bit per codec, see `codecBit`. */
+  /** The codecs of the segment's frames, one bit per codec, see `codecBit`. */
   codecs: number
-  /** The files named by its rows. */
+  /** The files that the segment's rows name. */
   files: FileIds
   /** Buffers that are free once the bytes are stored: the bytes themselves, and working memory. */
   used: readonly Bytes[]
@@ -81,12 +85,12 @@ const PACKED_BYTES_FIRST = 0.5
 export class SegmentBuilder {
   readonly #idCrc: number
   readonly #compressions: CompressionByRows
-  /** null: decided by the first frame. */
+  /** The compression of frames; null: the first frame will decide it. */
   #compression: Compression | null
   readonly #takeBuffer: TakeBuffer
-  /** The segment; if frames are being compressed, only their raw bytes. */
+  /** The bytes of the segment. If frames are compressed, it has only their raw bytes. */
   #writer: TextBuffer
-  /** Bytes of a frame before its raw bytes. */
+  /** Number of bytes of a frame before its raw bytes. */
   readonly #headerBytes: number
   readonly #packing: PackingFrame[] = []
   #codecs = 0
@@ -94,18 +98,18 @@ export class SegmentBuilder {
   readonly #files = new FileIds(FILES_LISTED_MAX)
   readonly #values: ColumnValuesBuilder | null
   /**
-   * The beginning of the current frame, and of its texts. Between them is room for its header and as many row ends as
-   * in the last frame. Set by its first row.
+   * The beginning of the current frame, and of its texts. Between the two is room for the frame's header and as many
+   * row ends as in the last frame. Both are set by the frame's first row.
    */
   #frameFrom = 0
   #textsFrom = 0
   #rowsBefore = FRAME_ROWS_FULL
-  /** The ends of the texts of its rows, from the first text. */
+  /** The ends of the current frame's texts, counted from the beginning of the first text. */
   readonly #ends = new Uint32Array(FRAME_ROWS_MAX)
   /** Per row, whether its values were already recorded by the scanner. */
   readonly #areNoted: Uint8Array
   #frameRows = 0
-  /** Number of rows in full frames, and in frames already written to the segment. */
+  /** Number of rows in all ended frames, and in the ended frames that were already written to the segment. */
   #endedRows = 0
   #firstRow = 0
 
@@ -113,7 +117,8 @@ export class SegmentBuilder {
    * @param object - The object ID of the segment, which its checksums cover.
    * @param bytesFirst - Initial size of the buffer, which grows if necessary.
    * @param takeBuffer - Returns a buffer of at least the given size.
-   * @param notesValues - Whether the footer records column values, or the IDs of the columns to record.
+   * @param notesValues - Whether to record column values in the footer; or the IDs of the columns whose values to
+   *   record.
    */
   constructor(
     object: ObjectId,
@@ -148,7 +153,7 @@ export class SegmentBuilder {
   /**
    * Adds the next row; `write` appends its text. A frame ends once it has 64 rows and 16 KiB of text, or 1,024 rows;
    * and before a row with which it would exceed 256 KiB.
-   * @param scanned - The scanner whose current row it is, if there is one.
+   * @param scanned - The scanner, if the row is its current row.
    */
   addRow(write: (texts: TextBuffer) => void, scanned?: JsonByteScanner): void {
     if (this.#isFrameFull) this.#endFrame()

@@ -14,14 +14,14 @@ export type SharedPlace = Readonly<{ object: ObjectId; offset: number }>
 /** The maximum number of bytes of a shared object. */
 export const SHARED_OBJECT_BYTES_MAX = 4 * 1024 * 1024
 
-/** Bytes for the place of a segment in a record. */
+/** Number of bytes of a segment's place in a record. */
 export const SHARED_BYTES = 8
 
 const BACK_MAX = 0xffffffff
 
 /** The place of a segment. */
 type Placed = Readonly<{
-  /** The segment's ID, which is its object's ID unless that is shared. */
+  /** The segment's ID. It is also the ID of its object, unless the object is shared. */
   object: ObjectId
   shared?: SharedPlace
 }>
@@ -39,7 +39,10 @@ export function rangeInObject({ shared }: Placed, range: ByteRange): ByteRange {
   return { start: shared.offset + range.start, limit: shared.offset + range.limit }
 }
 
-/** Whether a record can express that an object contains a segment: it must be an earlier ID of the same incarnation. */
+/**
+ * Whether a record can express that an object contains a segment: the object's ID must be an earlier ID of the same
+ * incarnation.
+ */
 export function mayShare(object: ObjectId, segment: ObjectId): boolean {
   const isOfSame = incarnationOf(object) === incarnationOf(segment)
   const back = counterOf(object) - counterOf(segment)
@@ -52,7 +55,7 @@ export function someShare(segments: Iterable<Placed | null>): boolean {
   return false
 }
 
-/** Writes `shared`. @param segment - null: an extent without an object. */
+/** Writes `shared`. @param segment - null: the extent has no object. */
 export function writeShared(writer: ByteWriter, segment: Placed | null): void {
   const { shared, object } = segment ?? {}
   if (shared === undefined || object === undefined) writer.u32(0).u32(0)

@@ -1,4 +1,4 @@
-// A buffer for the texts of a segment's rows. It is written at its end; written bytes may be moved, taken back and
+// A buffer for the texts of a segment's rows. Bytes are appended; appended bytes may be moved, removed and
 // overwritten.
 import type { Bytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
@@ -13,21 +13,21 @@ const LOOP_BYTES_MAX = 32
 const encoder = new TextEncoder()
 
 /**
- * How much of a source `part` copies at once: bytes not needed yet are kept after the length. Moving bytes within a
- * buffer takes two thirds of the time of copying each part from another, and makes no garbage.
+ * The number of bytes of a source that `part` copies at once: bytes not needed yet are placed after the length.
+ * Moving bytes within a buffer takes two thirds of the time of copying each part from another, and makes no garbage.
  */
 const AHEAD_BYTES = 16 * 1024
 
 /**
- * Bytes `from` to `to` of a source, copied to `at`. They are still intact, except before the length and before
- * `writtenTo`.
+ * Bytes `from` to `to` of a source, copied to `at`. The copied bytes are still intact, except those before the length
+ * and those before `writtenTo`.
  */
 type Ahead = Readonly<{ source: Bytes; from: number; to: number; at: number }> & {
   writtenTo: number
 }
 
 /**
- * JSON rows are mostly copied from one source, in parts with gaps. So `part` copies ahead:
+ * Most JSON rows are copied from one source, in parts with gaps. So `part` copies ahead:
  *
  *     source   ▒▒▒ part 1 ▒▒ gap ▒▒▒ part 2 ▒▒▒ …
  *     buffer   … written │ part 1, gap, part 2, …    up to AHEAD_BYTES of the source behind the length
@@ -82,7 +82,7 @@ export class TextBuffer {
     return this
   }
 
-  /** The place of an already copied part of a source, at or after `at`; -1: none. */
+  /** The place at or after `at` to which a part of a source was already copied; -1: none. */
   #placeAhead(at: number, source: Bytes, from: number, to: number): number {
     const ahead = this.#ahead
     if (ahead === null || ahead.source !== source || from < ahead.from || to > ahead.to) return -1
@@ -116,7 +116,7 @@ export class TextBuffer {
     return this
   }
 
-  /** Leaves room for bytes to be written through the `view`. */
+  /** Leaves room for bytes that the caller will write through the `view`. */
   skip(count: number): this {
     this.#grow(count)
     return this
@@ -146,7 +146,7 @@ export class TextBuffer {
     return this
   }
 
-  /** UTF-8 without a count, encoded in place. */
+  /** Appends a text as UTF-8, without a count. */
   utf8(text: string): this {
     this.#ahead = null // The encoder may overwrite it.
     const at = this.#grow(UTF8_BYTES_MAX * text.length)

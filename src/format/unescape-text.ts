@@ -2,7 +2,7 @@
 import { BACKSLASH, LOWER_U } from '../base/ascii.js'
 import type { Bytes } from '../base/bytes.js'
 
-/** By the byte after a backslash: the byte that both encode. Others stand for themselves. */
+/** For each byte after a backslash: the byte that the two encode. A byte that is not listed stands for itself. */
 const ESCAPED = Object.freeze(
   Object.fromEntries([...'bfnrt'].map((char, at) => [char.charCodeAt(0), [8, 12, 10, 13, 9][at]])),
 )
@@ -13,8 +13,8 @@ const UNICODE_ESCAPE_BYTES = 6
 const REPLACEMENT = 0xfffd
 
 /**
- * Writes the text of a token in UTF-8. `from` to `to` (exclusive) are its bytes without quotes. A lone surrogate
- * becomes U+FFFD.
+ * Writes the text of a token as UTF-8. The token, without its quotes, is the bytes from `from` to `to` (exclusive). A
+ * lone surrogate becomes U+FFFD.
  * @param target - At least `to - from` bytes. @returns the number of bytes written.
  */
 export function unescapeText(bytes: Bytes, from: number, to: number, target: Bytes): number {

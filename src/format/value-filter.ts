@@ -1,7 +1,8 @@
-// A Bloom filter of values: whether a hash was certainly not added, or perhaps. FORMAT.md, section 6.
+// A Bloom filter of values: it tells whether a hash was certainly not added, or was perhaps added. FORMAT.md, section
+// 6.
 //
-// It has blocks of 256 bits; a hash sets four bits of one block. A filter is sized for all added hashes, and halved
-// while it is sparse, as with many equal values.
+// A filter has blocks of 256 bits; a hash sets four bits of one block. A filter is sized for all added hashes, and
+// halved while it is sparse, as with many equal values.
 import { type Bytes, putUint32, readUint32 } from '../base/bytes.js'
 
 const WORDS_OF_BLOCK = 8
@@ -9,7 +10,10 @@ const WORDS_OF_BLOCK = 8
 /** The maximum number of blocks of a filter. */
 export const FILTER_BLOCKS_MAX = 2_048
 
-/** A filter is halved only if at most this share of bits is set afterwards: then 1 of 40 misses is a false hit. */
+/**
+ * A filter is halved only if at most this share of bits is set afterwards: then about 1 of 40 hashes that were not
+ * added seems added.
+ */
 const SET_SHARE_MAX = 0.4
 
 /** A filter with a greater share of bits set is not worth its size. */
@@ -38,14 +42,14 @@ export class ValueFilterBuilder {
   #words: Uint32Array | null = null
 
   constructor() {
-    this.#recent[0] = 1 // A hash that does not belong at this place, like the zeros at the others.
+    this.#recent[0] = 1 // Marks place 0 as unused, because hash 0 belongs there; zeros mark the other places.
   }
 
   get isEmpty(): boolean {
     return this.#count === 0
   }
 
-  /** @param hash - Signed or not. */
+  /** @param hash - Signed or unsigned. */
   add(hash: number): void {
     const bits = hash | 0
     const place = bits & (RECENT_HASHES - 1)
@@ -70,7 +74,7 @@ export class ValueFilterBuilder {
     setBits(this.#words, FILTER_BLOCKS_MAX, hash)
   }
 
-  /** The bytes of the filter, as small as sensible; null: it has too many values. */
+  /** The bytes of the filter, as small as sensible; null: the column has too many values. */
   finish(): Bytes | null {
     if (this.#count >= HASHES_MAX) return null
     const blocks = blocksFor(this.#count)
@@ -88,7 +92,7 @@ export class ValueFilterBuilder {
   }
 }
 
-/** The number of blocks for a number of hashes, before halving. */
+/** The number of blocks of a filter for this many hashes, before it is halved. */
 function blocksFor(count: number): number {
   const wanted = (BITS_OF_HASH * count) / (32 * WORDS_OF_BLOCK)
   let blocks = 1

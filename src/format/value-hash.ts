@@ -69,14 +69,14 @@ const EXACT_DIGITS = 15
 
 /** Reads the hash and the value of a number in one pass. */
 export class NumberToken {
-  /** Signed. */
+  /** The hash, signed. */
   hash = 0
-  /** NaN: it has too many digits to be compared as a double. */
+  /** The number as a double; NaN: it has too many digits to be compared as a double. */
   value = 0
 
   /**
    * The hash covers the digits without zeros at either end, and the power of ten of the last digit.
-   * @returns false: it has an exponent, see `hashOfToken`.
+   * @returns false: the number has an exponent, see `hashOfToken`.
    */
   read(bytes: Bytes, from: number, to: number): boolean {
     const isNegative = bytes[from] === MINUS
@@ -126,7 +126,7 @@ function numberHash(hash: number, exponent: number, isNegative: boolean): number
   return mixed(Math.imul(hash ^ exponent, WORD_FACTOR) ^ (isNegative ? NEGATIVE : 0))
 }
 
-/** Signed, so that V8 allocates no object for the number. */
+/** Mixes the bits of a hash. The result is signed, so that V8 allocates no object for the number. */
 function mixed(hash: number): number {
   let bits = hash ^ (hash >>> 16)
   bits = Math.imul(bits, LAST_FACTORS[0])

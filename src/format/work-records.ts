@@ -1,5 +1,5 @@
-// Hints for the duties of a shared store: in each team, what to examine and when; in the system partition, the teams
-// with hints. FORMAT.md sections 3 and 4.
+// Hints for the duties of a shared store: each team has hints on what to examine and when; the system partition has
+// the teams with hints. FORMAT.md sections 3 and 4.
 import { type Bytes, fromUtf8, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { prefixRange } from '../kv/key-range.js'
@@ -25,7 +25,7 @@ const KINDS = Object.keys(HINT_KIND) as readonly HintKind[]
 
 /** Work for a duty to examine. */
 export type Hint = Readonly<{
-  /** The earliest time, in milliseconds since 1970 UTC; 0: at once. */
+  /** When the work is due, in milliseconds since 1970 UTC; 0: at once. */
   due: number
   kind: HintKind
   /** The subject, in the form of its kind. */
@@ -40,12 +40,12 @@ export function hintKey(duty: Duty, { due, kind, about }: Hint): Bytes {
     .finish()
 }
 
-/** The key of the time of the last full scan. It sorts before the hints of the duty. */
+/** The key of the time of the last full scan. It sorts before the keys of the duty's hints. */
 export function lastScanKey(duty: Duty): Bytes {
   return dutyWriter(KEY_SPACE.workHint, duty, 0).finish()
 }
 
-/** The last scan, if there was one, and the hints that are due at a time, oldest first. */
+/** The records of the last scan, if there was one, and of the hints that are due at a time, oldest first. */
 export function dueHintsRange(duty: Duty, now: number): KeyRange {
   const limit = dutyWriter(KEY_SPACE.workHint, duty, 6)
     .u48(now + 1)
@@ -63,7 +63,8 @@ export const WORK_HINTS_RANGE: KeyRange = prefixRange(Uint8Array.of(KEY_SPACE.wo
 export const DUE_TEAMS_RANGE: KeyRange = prefixRange(Uint8Array.of(KEY_SPACE.dueTeam))
 
 /**
- * @returns null: the key of the last scan. `kind`: null if only a later version defines it.
+ * @returns The parts of a hint's key; null: it is the key of the last scan. `kind` is null if only a later version
+ *   defines it.
  * @throws {StoreError} DATA_CORRUPT
  */
 export function decodeHintKey(

@@ -209,7 +209,7 @@ function readChunkColumn(reader: ByteReader, id: string): ChunkColumn {
 function readSegments(reader: ByteReader, version: number): SegmentRef[] {
   const count = reader.u16()
   if (count === 0) return []
-  const segments = [readSegment(reader, version)] // Most chunks have only one. An empty array would grow to 17 places (P50).
+  const segments = [readSegment(reader, version)] // Most have only one; an empty array would grow to 17 (P50).
   while (segments.length < count) segments.push(readSegment(reader, version))
   return segments
 }

@@ -21,7 +21,7 @@ import {
 
 /** The place of a segment, and what a reader must know before opening it. */
 export type SegmentRef = Readonly<{
-  /** The ID of the segment, also in its checksums. It is also the ID of the object, unless the object is shared. */
+  /** The ID of the segment, which its checksums cover. It is also the ID of the object, unless the object is shared. */
   object: ObjectId
   rowCount: number
   /** The length of the segment. It is also the length of the object, unless the object is shared. */

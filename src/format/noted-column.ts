@@ -110,7 +110,9 @@ export class NotedColumn {
     else this.#form = FORM.other
   }
 
-  /** After a text with an escape, its column has no bounds, because its order is not its byte order. */
+  /**
+   * After a text with an escape, its column has no bounds, because the order of such a text is not that of its bytes.
+   */
   #noteText(bytes: Bytes, view: DataView, from: number, to: number, isEscaped: boolean): void {
     this.#addText(bytes, view, from, to, isEscaped)
     if (this.#form === FORM.other) return

@@ -7,8 +7,8 @@ export type ColumnPast = Readonly<{
   /** IDs of dropped columns: their cells are hidden. */
   dropped: ReadonlySet<string>
   /**
-   * Columns that reuse the ID of a dropped column, each with a version: in rows last written before it, cells of the
-   * column are hidden.
+   * Columns that reuse the ID of a dropped column, each with a version: in rows last written before that version,
+   * cells of the column are hidden.
    */
   since: ReadonlyMap<string, number>
 }>

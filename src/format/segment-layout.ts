@@ -8,7 +8,7 @@
 //               section … │ crc
 //     trailer   footerBytes │ rowCount │ crc │ "GSSR"                               read first, with the footer
 //
-// Every crc covers the id of the object and a place beside the bytes, see piece-crc.
+// Every crc covers the ID of the segment, a place, and the bytes: see piece-crc.
 import { type Bytes, concatBytes, utf8 } from '../base/bytes.js'
 
 const SEGMENT_MAGIC: Bytes = utf8('RSSG')

@@ -6,7 +6,7 @@ export interface Clock {
   now(): number
   /**
    * Milliseconds since some time in the past, not affected when the clock is set. It measures waits, and a lifetime
-   * passes no faster than it. Default: waits use the system's monotonic time, and lifetimes use `now`.
+   * passes no faster than this time. Default: waits use the system's monotonic time, and lifetimes use `now`.
    */
   monotonicMs?(): number
 }

@@ -30,7 +30,7 @@ export interface Codec {
   decompress(stored: Bytes, rawBytes: number, memory?: Bytes): Awaitable<Bytes>
 }
 
-/** null: the runtime lacks it. */
+/** The codecs of a runtime; null: the runtime lacks the codec. */
 export type Codecs = Readonly<{ deflate: Codec; zstd: Codec | null }>
 
 type StreamOptions = Readonly<{
@@ -171,7 +171,7 @@ function zlibZstd(zlib: Zlib): Codec | null {
   }
 }
 
-/** null: the runtime decompresses only on other threads. */
+/** The reused decompressor of the main thread; null: the runtime decompresses only on other threads. */
 function keptUnzstd(
   { constants, createZstdDecompress: open, zstdDecompressSync }: Zlib,
   params: Readonly<Record<number, number>>,
@@ -223,7 +223,10 @@ function packerOf(packingOf: (effort: Effort) => Packing): Codec['compress'] {
 
 type Unpacking = Readonly<{
   convert: Convert
-  /** undefined: the runtime lacks it, so small pieces are handled like large ones. */
+  /**
+   * The synchronous call for small pieces; undefined: the runtime lacks it, so small pieces are handled like large
+   * ones.
+   */
   convertSync: ConvertSync | undefined
   settings: Settings
 }>
@@ -290,7 +293,7 @@ const portableDeflate: Codec = {
 /** The codecs of this runtime. */
 export const codecs: Codecs = openCodecs(builtIn('node:zlib'))
 
-/** @throws {StoreError} FORMAT_UNKNOWN if the runtime lacks it. */
+/** The codec of stored rows. @throws {StoreError} FORMAT_UNKNOWN if the runtime lacks the codec. */
 export function codecToRead(name: CodecName, { [name]: codec }: Codecs = codecs): Codec {
   if (codec !== null) return codec
   throw lacking(name)

@@ -12,7 +12,7 @@ export function optionError(name: string, problem: string): StoreError {
  * Rejects arguments that are not objects of options, and unknown names, so that a misspelled option fails at once.
  * @param what - The owner of the options, for the message.
  * @param known - Names that the message may suggest.
- * @throws {StoreError} OPTION_NOT_ALLOWED
+ * @throws {StoreError} OPTION_NOT_ALLOWED if the argument is no object of options, or has an unknown name
  */
 export function checkOptionNames(
   what: string,
@@ -84,7 +84,7 @@ export function checkSignalOption(given: unknown): void {
 
 export type IntegerRange = Readonly<{ default: number; min: number; max: number }>
 
-/** @throws {StoreError} OPTION_NOT_ALLOWED */
+/** @throws {StoreError} OPTION_NOT_ALLOWED if the value is not an integer in the range. */
 export function integerOption(name: string, value: unknown, range: IntegerRange): number {
   const { default: fallback, min, max } = range
   if (value === undefined) return fallback
@@ -97,7 +97,7 @@ export function integerOption(name: string, value: unknown, range: IntegerRange)
  * Checks the names of options, and resolves integer options.
  * @param what - The owner of the options, for the message.
  * @param others - The names of other options, which the caller resolves.
- * @throws {StoreError} OPTION_NOT_ALLOWED
+ * @throws {StoreError} OPTION_NOT_ALLOWED for an unknown name or an invalid value
  */
 export function integerOptions<Name extends string>(
   what: string,
@@ -112,7 +112,7 @@ export function integerOptions<Name extends string>(
   return Object.fromEntries(resolved) as Record<Name, number>
 }
 
-/** @throws {StoreError} OPTION_NOT_ALLOWED */
+/** @throws {StoreError} OPTION_NOT_ALLOWED if a value is given and not a boolean. */
 export function booleanOption(name: string, value: unknown, fallback: boolean): boolean {
   if (value === undefined) return fallback
   if (typeof value === 'boolean') return value
@@ -121,7 +121,7 @@ export function booleanOption(name: string, value: unknown, fallback: boolean): 
 
 /**
  * The base path of a handler: empty, or with a leading and without a trailing slash.
- * @throws {StoreError} OPTION_NOT_ALLOWED
+ * @throws {StoreError} OPTION_NOT_ALLOWED if the value is no base path
  */
 export function basePathOption(value: unknown = ''): string {
   if (typeof value === 'string' && /^(?:\/[^/?#\s]+)*$/.test(value)) return value
@@ -138,7 +138,7 @@ export function pathBelow(path: string, basePath: string): string {
 
 /**
  * One of several words; the first is the default.
- * @throws {StoreError} OPTION_NOT_ALLOWED
+ * @throws {StoreError} OPTION_NOT_ALLOWED if the value is none of the words
  */
 export function choiceOption<Choice extends string>(
   name: string,

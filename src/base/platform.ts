@@ -137,7 +137,7 @@ type NodeCrypto = Readonly<{
   timingSafeEqual(left: Uint8Array, right: Uint8Array): boolean
 }>
 
-/** @throws {StoreError} OPTION_NOT_ALLOWED: md5 in a runtime without `node:crypto`. */
+/** @throws {StoreError} OPTION_NOT_ALLOWED if the algorithm is md5 and the runtime lacks `node:crypto`. */
 export function openHash(algorithm: HashAlgorithm): Hash {
   const hash = builtInCrypto()?.createHash(algorithm)
   if (hash !== undefined) {

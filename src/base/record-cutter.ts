@@ -36,7 +36,7 @@ export type CutRun = Readonly<{
 export type CutOptions = Readonly<{
   /** Finds the rows. Default: the scanner of the format. */
   scanner?: RecordScanner | undefined
-  /** For CSV and TSV: the header of a source without one. Default: its first record. */
+  /** For CSV and TSV: the header of a source that has no header record. Default: its first record. */
   header?: Uint8Array | undefined
   /** Whether a blank source yields no runs. Default: false: it is a fault. */
   allowEmpty?: boolean | undefined
@@ -189,7 +189,7 @@ class RecordCutter {
   }
 }
 
-/** The indexes of some starts among all of them, without duplicates; both lists are sorted. */
+/** The indexes in `starts` of the offsets in `some`, without duplicates; both lists are sorted. */
 function findStartPlaces(some: readonly number[], starts: readonly number[]): readonly number[] {
   const wanted = new Set(some)
   const places: number[] = []

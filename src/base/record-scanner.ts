@@ -60,7 +60,7 @@ export interface RecordScanner {
   readonly namingStarts: number[]
   /** Number of bytes scanned. */
   readonly scanned: number
-  /** @throws {SourceFault} */
+  /** Scans the next piece of the source. @throws {SourceFault} if it is malformed. */
   scan(piece: Uint8Array): void
   /** Ends the last record. @throws {SourceFault} if the source is truncated. */
   finish(): void
@@ -306,7 +306,7 @@ const HASH_FACTOR = 0x01000193
 /** The maximum number of names: a table has fewer columns. */
 const NAMES_MAX = 4_096
 
-/** The names seen so far, by hash. Records mostly repeat the previous record's names in order. */
+/** The names seen so far, by hash. Most records repeat the names of the previous record in the same order. */
 class NameTable {
   readonly #hashes: number[] = []
   readonly #places = new Map<number, number>()

@@ -1,4 +1,5 @@
-// Finds a run of bytes in longer ones. Mostly it reads one byte per length of the run, like Horspool's search.
+// Finds a run of bytes in longer ones. In most places it reads one byte per length of the run, like Horspool's
+// search.
 import type { Bytes } from './bytes.js'
 
 /** Steps fit into a byte. */

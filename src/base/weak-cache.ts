@@ -1,6 +1,6 @@
 /**
- * Values derived from objects that another owner keeps, such as cached records. A value is dropped with its object; all
- * are dropped once they may exceed a budget of bytes.
+ * Values derived from objects that another owner keeps, such as cached records. A value is dropped with its object;
+ * all values are dropped once they may exceed a budget of bytes.
  */
 export class WeakCache<Key extends object, Value> {
   readonly #countMax: number

@@ -30,7 +30,7 @@ const LANES_MAX = 8
 /** Distributes pieces to streams of one kind, in order. */
 export class ZlibLanes {
   readonly #open: OpenStream
-  /** Called between two pieces, for streams that need it. */
+  /** Prepares a stream for its next piece, if its kind needs that. */
   readonly #renew: (stream: ZlibStream) => void
   readonly #idle: Lane[] = []
   readonly #waiting: Job[] = []

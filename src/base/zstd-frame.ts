@@ -17,8 +17,8 @@ const RESERVED = 3
 const EMPTY_FRAME = Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0)
 
 /**
- * The only frame in the bytes, without an empty frame after it; undefined: anything else. If a frame ends exactly at
- * the end of a buffer, Node's zlib calls the encoder once more, which adds an empty frame.
+ * The only frame in the bytes, without an empty frame that may follow it; undefined: the bytes are anything else. If
+ * a frame ends exactly at the end of a buffer, Node's zlib calls the encoder once more, which adds an empty frame.
  */
 export function soleZstdFrame(bytes: Bytes): Bytes | undefined {
   const length = frameLength(bytes)

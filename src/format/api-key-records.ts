@@ -42,7 +42,7 @@ export function encodeApiKey(record: ApiKeyRecord): Bytes {
   return writer.finish()
 }
 
-/** @throws {StoreError} DATA_CORRUPT */
+/** Decodes the record of an API key. @throws {StoreError} DATA_CORRUPT if the bytes are no such record. */
 export function decodeApiKey(bytes: Bytes): ApiKeyRecord {
   const reader = openRecord(bytes, 'API key')
   const digest = reader.bytes(DIGEST_BYTES)

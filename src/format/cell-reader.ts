@@ -1,6 +1,6 @@
 // Reads the cells of a row's text (FORMAT.md, section 5) from its bytes, in order, without decoding them.
 //
-// Keys are compared as bytes, because `renderKey` always writes them in the same way. Rows mostly repeat the keys of
+// Keys are compared as bytes, because `renderKey` always writes them in the same way. Most rows repeat the keys of
 // earlier rows in the same order, so each key is first compared with the keys expected next.
 import {
   BACKSLASH,

@@ -21,7 +21,7 @@ export function encodeDutyLease({ owner, epoch }: DutyLease): Bytes {
   return newRecord(16).bytes(bytes).u48(epoch).finish()
 }
 
-/** @throws {StoreError} DATA_CORRUPT */
+/** Decodes a lease. @throws {StoreError} DATA_CORRUPT if the bytes are no such record. */
 export function decodeDutyLease(bytes: Bytes): DutyLease {
   const reader = openRecord(bytes, 'duty lease')
   const lease = { owner: toHex(reader.bytes(INCARNATION_BYTES)), epoch: reader.u48() }

@@ -48,7 +48,7 @@ export function segmentRef(
 
 export type ExtentEntry = Readonly<{
   nonce: Bytes
-  /** null: all rows of the extent are row records. */
+  /** The segment with rows of the extent; null: all rows of the extent are row records. */
   segment: SegmentRef | null
   rowCount: number
   /** The version of the table that linked the extent. */

@@ -67,7 +67,7 @@ export type FilesHead = Readonly<{ files: number; bytes: number }>
 
 export type SigningKey = Readonly<{ id: number; secret: Bytes; createdAt: number }>
 
-/** Written to disk: never change or reuse a number. */
+/** The numbers of states of an upload. Written to disk: never change or reuse a number. */
 const STATE = Object.freeze({ created: 0x01, received: 0x02, completed: 0x03, receivedAt: 0x04 })
 const HAS_LENGTH = 0x01
 const PRESIGNED = 0x02
@@ -275,7 +275,7 @@ function openContentRecord(
 }
 const NO_FILES: FilesHead = { files: 0, bytes: 0 }
 
-/** null: the team has never had a file. */
+/** Decodes the files head of a team. @param bytes - null: the team has never had a file. */
 export function decodeFilesHeadOrEmpty(bytes: Bytes | null): FilesHead {
   return bytes === null ? NO_FILES : decodeFilesHead(bytes)
 }

@@ -42,7 +42,7 @@ export class ForwardMap {
   /** The indexes of runs, in the order of their IDs. */
   readonly #byId: Uint32Array
 
-  /** @throws {StoreError} DATA_CORRUPT */
+  /** @throws {StoreError} DATA_CORRUPT if the content is no intact forward object. */
   constructor(object: ObjectId, content: Bytes) {
     const reader = new ByteReader(content, `forward object ${object}`)
     if (reader.u32() !== FORWARD_MAGIC) throw reader.corrupt('its magic number is missing')

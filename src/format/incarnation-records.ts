@@ -22,7 +22,7 @@ export type IncarnationRecord = Readonly<{
   pinned: readonly Bytes[]
 }>
 
-/** Written to disk: never change or reuse a number. */
+/** Bits of a flags byte. Written to disk: never change or reuse a number. */
 const FLAG = Object.freeze({ ended: 0x01, holdsObjects: 0x02, pinsAll: 0x04 })
 const FLAGS = FLAG.ended | FLAG.holdsObjects | FLAG.pinsAll
 
@@ -45,7 +45,7 @@ export function encodeIncarnation(record: IncarnationRecord): Bytes {
   return writer.finish()
 }
 
-/** @throws {StoreError} DATA_CORRUPT */
+/** Decodes the record of an incarnation. @throws {StoreError} DATA_CORRUPT if the bytes are no such record. */
 export function decodeIncarnation(bytes: Bytes): IncarnationRecord {
   const reader = openRecord(bytes, 'incarnation')
   const flags = reader.u8()

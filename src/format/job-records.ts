@@ -49,7 +49,7 @@ export type JobLease = Readonly<{
 /** Consecutive row IDs. */
 export type ResultRun = Readonly<{ nonce: Bytes; extent: number; firstSlot: number; count: number }>
 
-/** Written to disk: never change or reuse a number. */
+/** The numbers of kinds of jobs. Written to disk: never change or reuse a number. */
 const JOB_KIND = Object.freeze({ create: 1, overwrite: 2, import: 3 })
 const JOB_STATE = Object.freeze({ running: 0, succeeded: 1, failed: 2 })
 

@@ -9,7 +9,7 @@ import type { ByteWriter } from './byte-writer.js'
 import { KEY_SPACE, type TableKey } from './keys.js'
 import { newRecord, openRecord } from './record-frame.js'
 
-/** Written to disk: never change or reuse a number. */
+/** The numbers of operations. Written to disk: never change or reuse a number. */
 const OPERATION = Object.freeze({
   create: 1,
   add: 2,
@@ -117,7 +117,7 @@ export function encodeLogEntry(entry: LogEntry): Bytes {
   return writer.finish()
 }
 
-/** @throws {StoreError} DATA_CORRUPT */
+/** Decodes an entry of a log. @throws {StoreError} DATA_CORRUPT if the bytes are no such record. */
 export function decodeLogEntry(bytes: Bytes): LogEntry {
   const reader = openRecord(bytes, 'log entry')
   const operation = readOperation(reader)
@@ -170,7 +170,7 @@ function readDetail(reader: ByteReader): ReceiptDetail {
 /** A receipt stored by an earlier version of this package. */
 export type OldReceipt = Pick<LogEntry, 'operation' | 'at'> & Readonly<{ detail: ReceiptDetail }>
 
-/** @throws {StoreError} DATA_CORRUPT */
+/** Decodes an old receipt. @throws {StoreError} DATA_CORRUPT if the bytes are no such record. */
 export function decodeOldReceipt(bytes: Bytes): OldReceipt {
   const reader = openRecord(bytes, 'receipt')
   const operation = readOperation(reader)
@@ -183,7 +183,7 @@ export function decodeOldReceipt(bytes: Bytes): OldReceipt {
 
 /**
  * The list of a table's receipts, stored by an earlier version of this package.
- * @throws {StoreError} DATA_CORRUPT
+ * @throws {StoreError} DATA_CORRUPT if the bytes are no such list
  */
 export function decodeReceiptList(
   bytes: Bytes,

@@ -3,7 +3,7 @@ import type { Bytes } from '../base/bytes.js'
 import { ByteReader } from './byte-reader.js'
 import { ByteWriter } from './byte-writer.js'
 
-/** Written to disk. Other numbers are rejected, except for record types that define them. */
+/** The version byte of records. Other numbers are rejected, except for record types that define them. */
 export const RECORD_VERSION = 1
 
 /** @param capacity - Approximate size of the record in bytes. */

@@ -61,7 +61,7 @@ export type TableHead = Readonly<{
   commitNonce: Bytes
   order: number
   generation: Generation
-  /** Absent in heads written by earlier versions. */
+  /** The times of the table; absent in heads written by earlier versions. */
   times?: TableTimes | undefined
 }>
 
@@ -240,7 +240,7 @@ export function decodeRowRecord(bytes: Bytes): RowRecord {
   }
 }
 
-/** Written to disk: never change or reuse a number. */
+/** The flags of a stash. Written to disk: never change or reuse a number. */
 const STASH_FLAGS = Object.freeze({ open: 0, expiring: 0x01, expired: 0x02 })
 
 export function encodeStashHead({ nonce, number, state, since }: StashHead): Bytes {
@@ -260,7 +260,7 @@ export function decodeStashHead(bytes: Bytes): StashHead {
 
 const STASH_STATES = ['open', 'expiring', 'expired'] as const
 
-/** Written to disk: never change or reuse a number. */
+/** The numbers of kinds of idempotency records. Written to disk: never change or reuse a number. */
 const IDEMPOTENCY_KIND = Object.freeze({ create: 0x00, add: 0x01 })
 
 const IDEMPOTENCY_RUN_BYTES = 20

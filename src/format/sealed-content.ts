@@ -66,7 +66,7 @@ export type Leaf = Readonly<{ stored: Bytes; bytes: Bytes }>
 /**
  * Verifies the leaves of an object, starting with `first`.
  * @param first - The number of the first leaf.
- * @throws {StoreError} DATA_CORRUPT
+ * @throws {StoreError} DATA_CORRUPT if a leaf fails its checksum
  */
 export async function* openLeaves(
   object: ObjectId,

@@ -25,7 +25,7 @@ const BIT_FACTOR = 0x2c1b_3c6d
 const HASHES_FIRST = 256
 const HASHES_COLLECTED_MAX = 4_096
 
-/** A column with more hashes has no filter. */
+/** A column with this many hashes or more has no filter. */
 const HASHES_MAX = 1_048_576
 
 /** Bits per hash of a filter, before it is halved. */

@@ -65,7 +65,7 @@ export const DUE_TEAMS_RANGE: KeyRange = prefixRange(Uint8Array.of(KEY_SPACE.due
 /**
  * @returns The parts of a hint's key; null: it is the key of the last scan. `kind` is null if only a later version
  *   defines it.
- * @throws {StoreError} DATA_CORRUPT
+ * @throws {StoreError} DATA_CORRUPT if it is no key of a hint
  */
 export function decodeHintKey(
   key: Bytes,
@@ -84,7 +84,7 @@ export function encodeHint(version: number): Bytes {
   return newRecord(9).u64(version).finish()
 }
 
-/** @throws {StoreError} DATA_CORRUPT */
+/** Decodes a hint: the version. @throws {StoreError} DATA_CORRUPT if the bytes are no such record. */
 export function decodeHint(bytes: Bytes): number {
   const reader = openRecord(bytes, 'work hint')
   const version = reader.u64()
@@ -96,7 +96,7 @@ export function encodeLastScan(at: number): Bytes {
   return newRecord(7).u48(at).finish()
 }
 
-/** @throws {StoreError} DATA_CORRUPT */
+/** Decodes the time of the last scan. @throws {StoreError} DATA_CORRUPT if the bytes are no such record. */
 export function decodeLastScan(bytes: Bytes): number {
   const reader = openRecord(bytes, 'last scan')
   const at = reader.u48()
@@ -112,7 +112,7 @@ export function aboutExtent({ table, extent }: ExtentPlace): Bytes {
   return new ByteWriter(22).bytes(table).u48(extent).finish()
 }
 
-/** @throws {StoreError} DATA_CORRUPT */
+/** The extent in a hint's `about`. @throws {StoreError} DATA_CORRUPT if it has another length. */
 export function extentOfHint(about: Bytes): ExtentPlace {
   const reader = new ByteReader(about, 'work hint key')
   const place = { table: reader.bytes(16), extent: reader.u48() }
@@ -120,7 +120,7 @@ export function extentOfHint(about: Bytes): ExtentPlace {
   return place
 }
 
-/** In the system partition. @param teamId - Empty for the duty that belongs to no team. */
+/** A key of the system partition. @param teamId - Empty for the duty that belongs to no team. */
 export function dueTeamKey(duty: Duty, due: number, teamId: string): Bytes {
   const name = utf8(teamId)
   return dutyWriter(KEY_SPACE.dueTeam, duty, 6 + name.length)
@@ -145,7 +145,7 @@ export function encodeDueTeam(nonce: Bytes): Bytes {
   return newRecord(9).bytes(nonce).finish()
 }
 
-/** @throws {StoreError} DATA_CORRUPT */
+/** Decodes the record of a due team. @throws {StoreError} DATA_CORRUPT if the bytes are no such record. */
 export function decodeDueTeam(bytes: Bytes): Bytes {
   const reader = openRecord(bytes, 'due team')
   const nonce = reader.bytes(NONCE_BYTES)

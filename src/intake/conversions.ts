@@ -21,9 +21,12 @@ export type Conversion = Readonly<{
   code: ConversionCode
   /** The form, in the terms of the dialect's option. */
   form: string
-  /** Only for numbers. */
+  /** The decimal mark of a column of numbers. */
   decimal?: DecimalMark
-  /** undefined: the text is not of this form. In a column of a known kind, such text is passed on unchanged. */
+  /**
+   * Converts the text of a cell; undefined: the text is not of this form. In a column of a known kind, such text is
+   * passed on unchanged.
+   */
   convert: (text: string) => string | undefined
   /** Whether a text of another form is a fault even if no cell was converted, because it has another reading. */
   isAmbiguous: (text: string) => boolean
@@ -58,7 +61,7 @@ const KINDS_OF: Readonly<Record<ConversionCode, readonly string[]>> = {
 
 /** The decision on a column. */
 export type Choice = Readonly<{
-  /** undefined: its cells do not change. */
+  /** The conversion of the column; undefined: its cells do not change. */
   conversion?: Conversion | undefined
   /** Forms that read its values as different days, so that the caller must choose one. */
   dates?: readonly DateForm[]

@@ -91,7 +91,7 @@ function fieldAt(
   return { text, isQuoted: false, isBroken, end }
 }
 
-/** undefined: the leading quote is text, as in relaxed quoting. */
+/** Reads a quoted field; undefined: the leading quote is text, as in relaxed quoting. */
 function quotedAt(
   record: string,
   from: number,

@@ -67,7 +67,7 @@ export type IntakeReport = Readonly<{
   format: 'csv' | 'tsv' | 'json' | 'ndjson'
   /** The name of its encoding, such as `utf-8`. */
   encoding: string
-  /** Only for CSV and TSV. */
+  /** The delimiter of a CSV or TSV source. */
   delimiter?: string
   /** The line of the header, from 1; undefined: there is none. */
   headerLine?: number | undefined

@@ -12,7 +12,7 @@ import type { Advice } from './advice.js'
 export const NESTED_WAYS = ['flatten', 'text'] as const
 export type Nested = (typeof NESTED_WAYS)[number]
 
-/** @throws {StoreError} OPTION_NOT_ALLOWED */
+/** @throws {StoreError} OPTION_NOT_ALLOWED if a value is given and not in `NESTED_WAYS`. */
 export function checkNested(given: unknown): Nested | undefined {
   const way = NESTED_WAYS.find((known) => known === given)
   if (given === way) return way
@@ -41,7 +41,7 @@ const ROW_COMMA = utf8(',')
 class NoJson extends Error {}
 
 export class NestedRows {
-  /** undefined: objects stay as they are. */
+  /** What happens to objects; undefined: they stay as they are. */
   readonly #how: Nested | undefined
   readonly #omits: ReadonlySet<string>
   readonly #lineAt: (offset: number) => number
@@ -258,7 +258,7 @@ class JsonText {
   }
 }
 
-/** @throws {NoJson} */
+/** @throws {NoJson} if the text is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -267,7 +267,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** @throws {NoJson} */
+/** @throws {NoJson} if the bytes are not UTF-8. */
 function decodedRow(bytes: Uint8Array): string {
   try {
     return fromUtf8(bytes)

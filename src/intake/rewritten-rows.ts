@@ -235,7 +235,10 @@ class Converter {
     return [{ code, column: this.#column, count: this.#count, line, example: text }]
   }
 
-  /** @throws {SourceFault} if the text has another form, and cells were already changed or it has another reading */
+  /**
+   * @throws {SourceFault} if the text has another form, and cells were already changed or the form has another
+   *   reading
+   */
   convert(text: string, offset: number, lines: PassedLines): string {
     if (this.#isOver) return text
     const converted = this.#conversion.convert(text)
@@ -269,7 +272,7 @@ function endOfBreak(text: string, at: number): number {
 
 const NO_FIELD: Field = { text: '', isQuoted: false, isBroken: false }
 
-/** undefined: some bytes are not ASCII. */
+/** Decodes ASCII; undefined: some bytes are not ASCII. */
 function decodeAscii(bytes: Uint8Array): string | undefined {
   try {
     const text = fromUtf8(bytes)
@@ -288,7 +291,7 @@ function isBare({ text, isQuoted }: Field): boolean {
   return text === '' && !isQuoted
 }
 
-/** @throws {SourceFault} */
+/** @throws {SourceFault} if the bytes are not UTF-8. */
 function decodeSourceText(bytes: Uint8Array, offset: number): string {
   try {
     return fromUtf8(bytes)

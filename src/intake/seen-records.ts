@@ -18,7 +18,7 @@ export const NULL_OF_DATABASES = '\\N'
 export class SeenRecords {
   /** The header and the first rows. */
   readonly first: Tried[] = []
-  /** By field. */
+  /** The values of each column, by field index. */
   readonly values: SeenValues[] = []
   /** The fields that have text in some row. */
   readonly filled = new Set<number>()

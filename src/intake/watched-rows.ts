@@ -44,7 +44,10 @@ export class WatchedRows {
   readonly #dialect: Dialect
   readonly #lines: PassedLines
   readonly #columns = new Map<string, WatchedValues>()
-  /** For CSV, in field order; for JSON, in the order of the last row, with the bytes of names. */
+  /**
+   * The watched columns: for CSV, `#fields` in field order; for JSON, `#order` in the order of the last row, with the
+   * bytes of their names.
+   */
   #fields: readonly (WatchedValues | undefined)[] = []
   readonly #order: Readonly<{ name: Uint8Array; column: WatchedValues | undefined }>[] = []
   readonly #bounds: number[] = []
@@ -105,7 +108,7 @@ export class WatchedRows {
     this.#fields = fieldTexts(header, delimiter).map((name) => this.#columnOf(name, () => 1))
   }
 
-  /** undefined: the column is not watched. */
+  /** The values of a column by its name; undefined: the column is not watched. */
   #columnOf(name: string, lineOf: () => number): WatchedValues | undefined {
     if (name === ROW_ID) this.#rowIdLine ??= lineOf()
     const known = this.#columns.get(name)
@@ -158,7 +161,7 @@ export class WatchedRows {
     }
   }
 
-  /** The column of a quoted name. Rows mostly repeat the previous row's names in order. */
+  /** The column of a quoted name. Most rows repeat the previous row's names in order. */
   #memberOf(
     bytes: Uint8Array,
     from: number,

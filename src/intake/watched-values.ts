@@ -170,7 +170,7 @@ export class WatchedValues {
   }
 }
 
-/** Longer values are text, in characters. */
+/** The maximum number of characters of a value that may be other than text. */
 const JUDGED_CHARS_MAX = 1_024
 
 /** A number that may have a separator of thousands: a comma before three digits. */
@@ -208,7 +208,7 @@ export function classOfField(text: string): ValueClass {
   return GROUPED_NUMBER.test(inner) ? 'groupedNumber' : 'text'
 }
 
-/** undefined: not a value of a cell. */
+/** The class of a JSON token; undefined: the token is not a value of a cell. */
 function classOfToken(bytes: Uint8Array, from: number, to: number): ValueClass | undefined {
   const first = bytes[from]
   if (first === OPEN_BRACKET) return 'array'

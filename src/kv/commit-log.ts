@@ -54,9 +54,9 @@ export type CommitRange = Readonly<{ first: number; last: number }>
 
 /** The commits that a database must at least contain. */
 export type ExpectedCommits = Readonly<{
-  /** Whether it contains any commit. */
+  /** Whether the database must contain any commit. */
   written: boolean
-  /** The last commit that it must contain, with all before it; 0: unknown. */
+  /** The database must contain all commits up to this one; 0: unknown. */
   atLeast: number
   /** Checksum of the name of the store that made the commits; undefined: it has none. */
   storeCrc: number | undefined

@@ -1,5 +1,5 @@
-// Snapshots for a database without them, such as IndexedDB (browser-level). We are its only writer, so before a batch
-// is written, the values that it will replace are saved in each open snapshot.
+// Snapshots for a database that has none, such as IndexedDB (browser-level). We are its only writer, so before a
+// batch is written, the values that it will replace are saved in each open snapshot.
 //
 // Invariants:
 // - A value is saved before the write of its batch begins, and reads look for saved values after reading the database.
@@ -155,7 +155,7 @@ class EmulatedSnapshot {
     })
   }
 
-  /** @throws {StoreError} STORAGE_UNAVAILABLE: too much was changed while the snapshot was open. */
+  /** @throws {StoreError} STORAGE_UNAVAILABLE if too much was changed while the snapshot was open. */
   noteOf(key: Bytes | undefined): Note | undefined {
     this.#check()
     return key === undefined ? undefined : this.#notes.get(toHex(key))
@@ -269,7 +269,7 @@ type WebLocks = Readonly<{
  * Locks a database, if the runtime has Web Locks. IndexedDB lets every tab write, so this lock reserves it for one tab,
  * like LevelDB's lock file.
  * @returns a function that releases the lock.
- * @throws {StoreError} STORE_LOCKED
+ * @throws {StoreError} STORE_LOCKED if another tab has the lock
  */
 export function takeWebLock(location: string): Promise<() => void> {
   const { navigator, isSecureContext } = globalThis as {

@@ -11,7 +11,7 @@ export type RecordChange = Readonly<{
   text: string
   prefix: Prefix
   key: Bytes
-  /** null: the record is deleted. */
+  /** The new value of the record; null: the record is deleted. */
   payload: Bytes | null
 }> & {
   /** The payload as a view of the batch's memory. */

@@ -8,7 +8,7 @@
 // Invariants:
 // - Both parts name only commits that are on disk.
 // - The mark is replaced atomically and durably. The running number is overwritten in place after every batch,
-//   unflushed: it survives the end of the process, and mostly a power cut half a minute later. If its checksum is
+//   unflushed: it survives the end of the process, and usually a power cut half a minute later. If its checksum is
 //   wrong, it is ignored.
 import type { Bytes } from '../base/bytes.js'
 import { concatBytes, putUint32, putUint64, sameBytes, utf8 } from '../base/bytes.js'
@@ -45,7 +45,7 @@ export interface HighWaterFile {
    */
   probe(): Promise<void>
   /**
-   * Closes the file. The last call.
+   * Closes the file. No other call may follow.
    * @throws {StoreError} STORAGE_UNAVAILABLE
    */
   close(): Promise<void>

@@ -45,7 +45,7 @@ export type KvScan = KeyRange &
      * then has at least that many. Default: no limit. Range: 1 to 2^53 - 1. An implementation may ignore it.
      */
     bytesMax?: number | undefined
-    /** Largest keys first. Default: false. */
+    /** Whether the largest keys come first. Default: false. */
     reverse?: boolean
     /**
      * Whether only keys are needed: values may be empty, and damaged ones need not be detected. Default: false. An

@@ -1,5 +1,5 @@
 // Checks a whole database: every key and checksum, and that commit records are dense. It continues after damage, to
-// report all of it.
+// report all damage.
 import type { AbstractSnapshot } from 'abstract-level'
 import type { Bytes } from '../base/bytes.js'
 import { toHex } from '../base/bytes.js'

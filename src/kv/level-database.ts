@@ -64,7 +64,10 @@ export type LevelOperation<K = Bytes, V = Bytes> =
 /** Frozen: V8 of Node 20 takes twenty times as long to spread an unfrozen object with additions. */
 const ENCODINGS = Object.freeze({ keyEncoding: 'view', valueEncoding: 'view' })
 
-/** The maximum number of bytes per call of an iterator. Supported by classic-level, ignored by others. */
+/**
+ * The maximum number of bytes per call of an iterator. Classic-level supports this limit; other implementations
+ * ignore it.
+ */
 const SCAN_BYTES_MAX = 1_048_576
 
 /** Writes all operations or none. Resolves when they are durable, or with `sync: false` when they are in the log. */
@@ -87,7 +90,7 @@ export function operationBytes(operation: LevelOperation): number {
   return operation.key.length + (operation.type === 'put' ? operation.value.length : 0)
 }
 
-/** Largest batch for `writeSmall`, in bytes: a few hundred changes of rows. */
+/** The maximum number of bytes of a batch for `writeSmall`: a few hundred changes of rows. */
 export const SMALL_BYTES_MAX = 64 * 1024
 
 function isSmallBatch(operations: readonly LevelOperation[]): boolean {

@@ -7,8 +7,8 @@
 // - After the first failed write, nothing is written until the database was reopened and contains every acknowledged
 //   commit. If it does not, the store fails for good, with DATA_LOSS.
 // - The old database is closed before the new one is opened, and no read uses both.
-// - Reads continue in the old one until the disk has room to reopen it: on a full disk the database could be closed,
-//   but not opened again.
+// - Reads continue in the old database until the disk has room to reopen it: on a full disk the database could be
+//   closed, but not opened again.
 
 import { type Awaitable, isSync, tryCall } from '../base/awaitable.js'
 import { waitAtMost } from '../base/platform.js'

@@ -23,7 +23,7 @@ import { encodePartitionPrefix } from './record-envelope.js'
 
 const SCAN_COUNT_MAX = 100_000
 
-/** Larger records are not cached: a few of them would evict all others. */
+/** The maximum number of bytes of a cached record: a few larger ones would evict all others. */
 const CACHED_BYTES_MAX = 64 * 1024
 
 /** Estimated memory of an entry besides its key and value. */
@@ -164,7 +164,7 @@ export class LevelViews {
     if (writes === undefined) return
     const keep = writes.isReused ? copied : kept
     for (const [key, { written }] of writes.changes) {
-      // Only cached records are updated: new ones that were never read, such as log entries, would evict others.
+      // Only cached records are updated: new records that were never read, such as log entries, would evict others.
       if ((written?.length ?? 0) <= CACHED_BYTES_MAX) this.#records.replace(key, written, keep)
       else this.#records.delete(key)
     }

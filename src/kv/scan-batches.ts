@@ -7,7 +7,10 @@ import type { KeyRange, KvScan, KvView } from './kv.js'
 /** The maximum number of entries of a batch. */
 const BATCH_COUNT = 1_000
 
-/** Approximate bytes of values in a batch: it ends with the piece of the database that reaches it. */
+/**
+ * The approximate number of bytes of values in a batch. A batch ends with the piece of the database that reaches this
+ * number.
+ */
 const BATCH_BYTES = 4 * 1024 * 1024
 
 /** All entries of a range, in batches: to await each entry would cost more than to read it. */

@@ -20,7 +20,7 @@ export const OBJECT_ID_PATTERN = /^[0-9a-f]{32}$/
 export type PresignTerms = Readonly<{
   /** The required Content-Type of the PUT. */
   contentType: string
-  /** null: any length up to `bytesMax`. */
+  /** The required length of the body; null: any length up to `bytesMax`. */
   contentLength: number | null
   /** The greatest length of the body, in bytes. */
   bytesMax: number
@@ -47,7 +47,7 @@ export interface ObjectStore {
   /**
    * Reads an object, or a range, cut at the object's end. null: there is no such object. May return bytes without a
    * promise; failures are always rejected promises.
-   * @param memory - The bytes may be returned in this memory, if it is large enough, or elsewhere.
+   * @param memory - The store may return the bytes in this memory, if it is large enough, or in other memory.
    * @throws {StoreError} STORAGE_UNAVAILABLE
    */
   get(id: ObjectId, range?: ByteRange, memory?: Bytes): Awaitable<Bytes | null>
@@ -59,9 +59,9 @@ export interface ObjectStore {
   stream(id: ObjectId, range?: ByteRange): Promise<AsyncIterable<Bytes> | null>
 
   /**
-   * Signs an absolute URL to which a client without credentials may PUT an object under a new ID, repeatedly until the
-   * URL expires. The bytes are untrusted and may change until then, so they must be copied before use. Optional: only
-   * for stores that can sign URLs.
+   * Signs an absolute URL to which a client without credentials may PUT an object under a new ID. It may do so
+   * repeatedly until the URL expires. The bytes are untrusted and may change until then, so they must be copied
+   * before use. Optional: only for stores that can sign URLs.
    * @throws {StoreError} STORAGE_UNAVAILABLE
    */
   presignPut?(id: ObjectId, terms: PresignTerms): Promise<string>
@@ -85,7 +85,7 @@ export interface ObjectStore {
   freeBytes?(): Promise<number>
 
   /**
-   * Waits for current calls, and frees everything. The last call.
+   * Waits for current calls, and frees everything. No other call may follow.
    * @throws {StoreError} STORAGE_UNAVAILABLE
    */
   close(): Promise<void>

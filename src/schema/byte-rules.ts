@@ -59,7 +59,7 @@ const EMAIL_CHARS_MAX = 254
 const LABEL_CHARS_MAX = 63
 const HOST_CHARS_MAX = 253
 
-/** Shorter runs of bytes are not compared by words. */
+/** Number of bytes of a word. Shorter runs of bytes are compared byte by byte. */
 const WORD_BYTES = 4
 
 /** Bytes of the body that were already validated. */

@@ -24,15 +24,15 @@ import type { Bytes } from '../base/bytes.js'
 export const FORM = /* @__PURE__ */ Object.freeze({
   null: 0,
   emptyText: 1,
-  /** Without escapes. */
+  /** A text without escapes. */
   text: 2,
-  /** Without escapes, and it fits the kinds that its column may still have: see `ruledOf`. */
+  /** A text without escapes that fits the kinds that its column may still have: see `ruledOf`. */
   ruledText: 3,
-  /** With escapes, but no `\u`. */
+  /** A text with escapes, but without `\u` escapes. */
   escapedText: 4,
-  /** With `\u` escapes, so it may contain a lone surrogate. */
+  /** A text with `\u` escapes, so that it may contain a lone surrogate. */
   unicodeText: 5,
-  /** Without an exponent, at most NUMBER_BYTES_MAX long: finite. */
+  /** A finite number: it has no exponent, and at most NUMBER_BYTES_MAX bytes. */
   number: 6,
   exactNumber: 7,
   boolean: 8,
@@ -45,7 +45,7 @@ export const FORM = /* @__PURE__ */ Object.freeze({
 /** Bits of `elements`. */
 export const ELEMENT = /* @__PURE__ */ Object.freeze({ text: 1, number: 2, boolean: 4, space: 8 })
 
-/** Longer numbers may exceed a double. */
+/** The maximum length of a number that is certainly finite as a double. */
 const NUMBER_BYTES_MAX = 300
 
 const DIGIT_0 = 0x30

@@ -29,7 +29,7 @@ import { isSpace } from './json-byte-values.js'
 
 const BYTE_ORDER_MARK = 0xfeff
 
-/** Longest run of digits accepted as a number without `JSON.parse`. */
+/** The maximum number of digits accepted as a number without `JSON.parse`. */
 const PLAIN_DIGITS_MAX = 15
 
 export type Cursor = {
@@ -64,7 +64,7 @@ export function limitRow(cursor: Cursor, rowCharsMax: number): void {
   cursor.stop = Math.min(cursor.text.length, cursor.at + rowCharsMax)
 }
 
-/** After a row: reads to the end of the text. */
+/** Ends the limit of a row: the cursor may read to the end of the text again. */
 export function unlimit(cursor: Cursor): void {
   cursor.stop = cursor.text.length
 }
@@ -194,7 +194,7 @@ function passBrackets(cursor: Cursor, outer: number, open: number, limit: number
   return level
 }
 
-/** Longest string or scalar in an object that is split, in characters: each is validated in one step. */
+/** The maximum number of characters of a string or scalar in an object that is split: each is validated in one step. */
 export const SCALAR_CHARS_MAX = 1_048_576
 
 /** Checks the length of a string or scalar that begins here. */

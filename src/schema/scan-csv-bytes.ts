@@ -64,12 +64,12 @@ const BODY_BYTES_MAX = 2 ** 31 - 1
 
 const NOT_A_COLUMN = -1
 
-/** Initial room for cells and rows; less for a smaller body. */
+/** Initial room for cells; a smaller body gets less. */
 const CELLS_FIRST = 16 * 1024
 const BYTES_PER_CELL = 8
 /** Two offsets, a column and a mark. */
 const CELL_BYTES = 4 + 4 + 2 + 1
-/** Smaller allocations do not come from a pool. */
+/** The minimum number of cells whose memory comes from the pool. */
 const POOLED_CELLS_MIN = 6_000
 const ROWS_FIRST = 1024
 

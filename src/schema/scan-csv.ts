@@ -70,14 +70,17 @@ export function checkCsvRecord(
 const DIVIDED_OTHERWISE =
   '; if another character separates the fields, state it (over HTTP csv.delimiter=semicolon or csv.dialect=detect)'
 
-/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR if the record has more fields than the header. */
 function checkFieldCount({ fieldCount, line }: CsvRecord, fieldsMax: number, row: number): void {
   if (fieldCount <= fieldsMax) return
   const advice = fieldsMax === 1 ? DIVIDED_OTHERWISE : ''
   throw invalidCsv(`${fieldCount} fields for ${fieldsMax} columns`, { row, line, advice })
 }
 
-/** @returns the error about a column ID. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+/**
+ * @returns the error about a column ID of the header, if there is one.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR for any other fault of the header
+ */
 function headerProblem(
   fields: readonly string[],
   { columnsMax }: ScanLimits,
@@ -138,11 +141,11 @@ function* readCsvRows(
 
 /** A record that was read. */
 type CsvRecord = Readonly<{
-  /** Its first fields, as many as requested. */
+  /** The record's first fields, as many as requested. */
   fields: readonly string[]
   fieldCount: number
   line: number
-  /** Its length in bytes, with its line break. */
+  /** The record's length in bytes, with its line break. */
   length: number
 }>
 
@@ -172,7 +175,7 @@ class RecordReader {
   /** UTF-16 units of the record counted so far, and the position up to which they were counted. */
   #chars = 0
   #counted = 0
-  /** Before this byte, the record cannot exceed its limit. */
+  /** The position up to which the record certainly does not exceed its limit. */
   #limit = 0
 
   /** @param place - The beginning of the first record to read. Default: the header. */

@@ -110,7 +110,7 @@ export class JsonByteScanner {
   readonly #columnOfKey = new Map<string, number>()
   /** The last row that contained each column, to detect a duplicate key. */
   #lastRow = new Int32Array(CELLS_FIRST)
-  /** KEY.size numbers per place in a row, see KEY: rows mostly repeat the keys of earlier rows. */
+  /** KEY.size numbers per place in a row, see KEY. They are kept because most rows repeat the keys of earlier rows. */
   #keys = new Int32Array(KEY.size * CELLS_FIRST)
   readonly #textOf: (from: number, to: number) => string
 

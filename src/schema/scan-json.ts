@@ -87,14 +87,17 @@ export function* decodeJsonInSteps(bytes: Uint8Array): Steps<string> {
   return parts.join('')
 }
 
-/** Longest text of an array or an object that is parsed. The result takes far more memory than its text. */
+/**
+ * The maximum number of characters of an array or an object that is parsed. The parsed value takes far more memory
+ * than its text.
+ */
 export const JSON_PARSED_CHARS_MAX = 64 * 1024
 
 /**
  * Parses a small JSON text (a column, a name) after checking its length and nesting.
  *
  * @param offset - Number of characters before the text in the whole input, here and below.
- * @throws {StoreError} `REQUEST_VALIDATION_ERROR`.
+ * @throws {StoreError} `REQUEST_VALIDATION_ERROR` if the text is malformed, too long or nested too deeply.
  */
 export function parseSmallJson(text: string, offset = 0): unknown {
   const cursor = openCursor(text, offset)
@@ -147,7 +150,8 @@ export function* scanJsonRows(
 /**
  * Reads the changed cells of a row update: an object whose members are cells.
  *
- * @returns Column ID to token, as in a `ScannedRow`, with null cells as `null`. `$rowID` is left out.
+ * @returns A map from column ID to token. Tokens are those of a `ScannedRow`, with null cells as `null`. `$rowID` is
+ *   left out.
  * @throws {StoreError} The errors of `scanJsonRows`.
  */
 export function scanJsonChanges(
@@ -175,7 +179,7 @@ function endRead(cursor: Cursor, { reserved }: ColumnCache): void {
  * have at most `SCALAR_CHARS_MAX` characters. Arrays and objects are only skipped by counting brackets, since rows may
  * fill a body: the caller validates them with `scanJsonRows` or `parseJson`.
  *
- * @throws {StoreError} `REQUEST_VALIDATION_ERROR`.
+ * @throws {StoreError} `REQUEST_VALIDATION_ERROR` if the text is malformed or over a limit.
  */
 export function* splitJsonObject(text: string, offset = 0): Steps<JsonMember[]> {
   const cursor = openCursor(text, offset)
@@ -203,8 +207,8 @@ export function* splitJsonObject(text: string, offset = 0): Steps<JsonMember[]> 
  * Splits a JSON array into its elements. Arrays and objects are only skipped, as in `splitJsonObject`. Stops after the
  * first element beyond `countMax`.
  *
- * @returns `countMax` + 1 elements if there are more.
- * @throws {StoreError} `REQUEST_VALIDATION_ERROR`.
+ * @returns The elements: `countMax` + 1 of them if the array has more than `countMax`.
+ * @throws {StoreError} `REQUEST_VALIDATION_ERROR` if the text is malformed.
  */
 export function* splitJsonArray(text: string, countMax: number, offset = 0): Steps<JsonPart[]> {
   const cursor = openCursor(text, offset)
@@ -320,7 +324,7 @@ type ColumnCache = {
   readonly place: number[]
   readonly columnOfId: Map<string, number>
   readonly columnOfToken: Map<string, number>
-  /** The keys of the last row by place: rows mostly repeat them. */
+  /** The keys of the last row by place: most rows repeat these keys. */
   readonly expectedTokens: string[]
   readonly expectedColumns: number[]
   /** The error about a reserved column. */

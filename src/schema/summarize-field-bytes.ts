@@ -39,10 +39,10 @@ const NUMBER_FIELD_KINDS =
 
 const BOOLEAN_FIELD_KINDS = PLAIN_TEXT_KINDS | KIND_BIT.boolean
 
-/** Longer numbers may exceed a double. */
+/** The maximum length of a number that is certainly finite as a double. */
 const NUMBER_BYTES_MAX = 300
 
-/** Longer arrays take the exact path. */
+/** The maximum length of an array that is read here; longer arrays take the exact path. */
 const ARRAY_BYTES_MAX = 4096
 
 const LONGEST_EXACT_DIGITS = 15

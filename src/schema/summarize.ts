@@ -78,7 +78,7 @@ function judgeStringToken(summary: ColumnSummary, token: string): void {
     summary.seen |= SEEN.emptyText
     return
   }
-  // Plain text is the common case: without a rule left to check, its content need not be decoded.
+  // Plain text is the common case: if no rule remains to check, its content need not be decoded.
   if ((summary.scalarMask & RULED_TEXT_KINDS) === 0 && !token.includes('\\u')) {
     if (isWellFormed(token)) {
       summary.seen |= SEEN.text | SEEN.scalarToken

@@ -122,7 +122,7 @@ function extensionMarkChars(text: string, at: number): number {
 
 const EMOJI_SEQUENCE = new RegExp(emojiRegex().source, 'y')
 
-/** Only emoji sequences, at least one. A sequence has at most about ten code points. */
+/** Whether a text consists of one or more emoji sequences. A sequence has at most about ten code points. */
 export function isEmoji(text: string): boolean {
   let at = 0
   while (at < text.length) {

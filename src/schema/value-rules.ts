@@ -63,7 +63,7 @@ export function isNumberToken(text: string): boolean {
   return ((first >= 0x30 && first <= 0x39) || first === 0x2d) && NUMBER_TOKEN.test(text)
 }
 
-/** Shorter tokens without an exponent are finite: the largest double has 309 digits. */
+/** A token without an exponent is finite if it has at most this many characters: the largest double has 309 digits. */
 const FINITE_CHARS = 300
 
 /** Whether a number token is a finite double. */

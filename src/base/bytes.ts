@@ -101,7 +101,10 @@ export function putUint64(bytes: Bytes, at: number, value: number): void {
   putUint32(bytes, at + 4, value % 2 ** 32)
 }
 
-/** V8 keeps shorter arrays inside the object. A separate buffer costs ten times a part of a block (PERFORMANCE.md, P56). */
+/**
+ * The minimum length of an array in a shared block: V8 keeps shorter arrays inside the object. For longer arrays, a
+ * separate buffer costs ten times as much as a part of a block (PERFORMANCE.md, P56).
+ */
 const POOLED_BYTES_MIN = 65
 const POOLED_BYTES_MAX = 1_024
 const BLOCK_BYTES = 4_096

@@ -48,7 +48,10 @@ export class StoreClock implements Clock {
     return this.#clock.monotonicMs?.() ?? monotonicMs()
   }
 
-  /** Compares the clock with the database's. @param ask - Returns the database's time, in milliseconds since 1970 UTC. */
+  /**
+   * Compares the clock with the database's clock.
+   * @param ask - Returns the database's time, in milliseconds since 1970 UTC.
+   */
   async compare(ask: () => Promise<number>): Promise<void> {
     const askedAt = this.monotonicMs()
     const aheadMs = -(await ask()) + this.now()

@@ -30,7 +30,7 @@ export interface Codec {
   decompress(stored: Bytes, rawBytes: number, memory?: Bytes): Awaitable<Bytes>
 }
 
-/** The codecs of a runtime; null: the runtime lacks the codec. */
+/** The codecs of a runtime. null: the runtime lacks zstd. */
 export type Codecs = Readonly<{ deflate: Codec; zstd: Codec | null }>
 
 type StreamOptions = Readonly<{

@@ -146,7 +146,9 @@ export function cellToken(
   }
 }
 
-/** The members of a row, or of an update's cells; undefined: not an object of members, such as bytes, a Map or a Date. */
+/**
+ * The members of a row, or of an update's cells; undefined: the value has no members, such as bytes, a Map or a Date.
+ */
 export function membersOf(row: unknown): Readonly<Record<string, unknown>> | undefined {
   try {
     const plain = plainValue(row)

@@ -211,7 +211,10 @@ export function stashNonceOf(key: Bytes): Bytes {
   return key.slice(1, 9)
 }
 
-/** The scope of an idempotency key: the first byte of its record's key. Written to disk: never change or reuse a number. */
+/**
+ * The scope of an idempotency key: the first byte of its record's key. Written to disk: never change or reuse a
+ * number.
+ */
 const IDEMPOTENCY_SCOPE = Object.freeze({ team: 0x00, table: 0x01 })
 
 /**

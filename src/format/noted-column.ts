@@ -27,7 +27,10 @@ export const COLUMN_VALUES = Object.freeze({
 /** The maximum number of bytes of a least and a greatest value. */
 export const BOUND_BYTES_MAX = 32
 
-/** A column with a longer text has no filter: such texts are not searched for as a whole, and hashing them takes time. */
+/**
+ * The maximum number of bytes of a text in a column with a filter. Longer texts are not searched for as a whole, and
+ * hashing them takes time.
+ */
 const FILTERED_TEXT_BYTES_MAX = 128
 
 /** The common form of all values of a column so far. */

@@ -22,7 +22,10 @@ export type Dialect = Readonly<{
    * tab.
    */
   delimiter?: string
-  /** Whether the first record has the column names; otherwise `absent`, or the names. Default: `present`. */
+  /**
+   * `present`: the first record has the column names. If no record has them: `absent`, or the names. Default:
+   * `present`.
+   */
   header?: 'present' | 'absent' | readonly string[]
   /** Number of lines before the header to leave out, 0 to 1,000. Default: 0. */
   skipLines?: number

@@ -21,7 +21,7 @@ import type { TextBytes } from './text-bytes.js'
 export type JsonSource = Readonly<{
   format: SourceFormat
   bytes: AsyncIterable<Uint8Array>
-  /** How much an offset in `bytes` is greater than in the source. Must be called in row order. */
+  /** The number to add to a row's offset in `bytes` for its offset in the source. Must be called in row order. */
   shift: (offset: number) => number
   advice: readonly Advice[]
 }>

@@ -236,8 +236,8 @@ class Converter {
   }
 
   /**
-   * @throws {SourceFault} if the text has another form, and cells were already changed or the form has another
-   *   reading
+   * @throws {SourceFault} if the text is not of the form, and either a cell was already changed, or the text has
+   *   another reading
    */
   convert(text: string, offset: number, lines: PassedLines): string {
     if (this.#isOver) return text

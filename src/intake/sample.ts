@@ -186,7 +186,10 @@ function quotingVariants(marks: Marks, said: Dialect): readonly Marks[] {
 const PREAMBLE_COST = 0.01
 const FIELD_WEIGHT = 1e-9
 
-/** The share of records with as many fields as the header, 0 to 1; 0 if the header has one field, or quotes are broken. */
+/**
+ * The share of records with as many fields as the header, 0 to 1; 0 if the header has one field, or quotes are
+ * broken.
+ */
 function agreementOf(records: readonly Tried[]): number {
   const index = headerIndexOf(records)
   const rows = records.slice(Math.max(0, index))

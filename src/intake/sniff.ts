@@ -57,7 +57,7 @@ export function isHtml(text: string): boolean {
 /** Control bytes that a text may contain: tab, line breaks, and the end-of-file mark of DOS. */
 const TEXT_CONTROLS: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x1a, 0x1b])
 
-/** The maximum number of zero bytes in a text, in percent. */
+/** The maximum share of zero bytes in a text, in percent. */
 const ZEROS_OF_TEXT_PERCENT_MAX = 1
 
 /**

@@ -1,6 +1,6 @@
-// A fast check whether the bytes of a text fit a kind. It serves columns whose texts so far fit only one or two kinds
-// that have a rule. A text is read as far as the kind allows, so its end (in a JSON body, its quote) need not be
-// known first.
+// A fast check whether the bytes of a text fit a kind. It serves columns whose texts so far fit only a few of the
+// kinds that have a rule. A text is read as far as the kind allows, so its end (in a JSON body, its quote) need not
+// be known first.
 //
 // Invariants:
 // - If the check reads a text to its end, the text also fits by the rule in text-rules or time-rules. Every other

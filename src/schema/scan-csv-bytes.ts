@@ -388,7 +388,7 @@ function oddBytes(word: number, delimiters: number): number {
   return (word | isBelowSpace | isQuote | isBackslash | isDelimiter) & HIGH_BITS
 }
 
-/** The index of the first byte of a word whose high bit is set by `oddBytes`. */
+/** The index in a word of the first byte that `oddBytes` marked. */
 function placeOf(odd: number): number {
   return (31 - Math.clz32(odd & -odd)) >> 3
 }

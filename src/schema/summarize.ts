@@ -123,7 +123,10 @@ function endArray(summary: ColumnSummary, { mask, seen }: SummarizedElements): v
   summary.elementMask = mask
 }
 
-/** The elements of an array, and the summary of those before `at`. `seen` has SEEN.misfit if an element fits no kind. */
+/**
+ * The elements of an array, and the summary of the elements before `at`. `seen` has SEEN.misfit if an element fits no
+ * kind.
+ */
 type SummarizedElements = {
   readonly elements: readonly unknown[]
   at: number

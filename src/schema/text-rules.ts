@@ -10,9 +10,9 @@ const PHONE_DIGITS_MIN = 3
 const PHONE_DIGITS_MAX = 20
 
 /**
- * The maximum number of characters of the host of a URI, which may have letters beyond ASCII. DNS allows 253. `URL`
- * takes quadratic time for such hosts (4 s for 200,000 letters), and converts one letter to up to 18, so longer hosts
- * are rejected unread.
+ * The maximum number of characters of a URI's host, and of a host written with letters beyond ASCII. DNS allows 253.
+ * For hosts with such letters, `URL` takes quadratic time (4 s for 200,000 letters), and converts one letter to up to
+ * 18. So longer hosts are rejected unread.
  */
 const HOST_CHARS_MAX = 512
 const WIDE_HOST_CHARS_MAX = 253

@@ -24,7 +24,7 @@ export function openBackoff({ firstMs, maxMs }: BackoffRange, random: Random): B
 /** Bounds of repeated attempts. */
 export type RetryBounds = Readonly<{
   backoff: Backoff
-  /** Default: unlimited. */
+  /** The maximum number of attempts. Default: unlimited. */
   attemptsMax?: number
   /** The end of the last pause, by the monotonic clock. */
   deadlineMs: number

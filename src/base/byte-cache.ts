@@ -5,7 +5,7 @@
  */
 export class ByteCache<Value> {
   readonly #generationBytesMax: number
-  /** A key is in at most one generation. */
+  /** The younger generation. A key is in at most one generation. */
   #young = new Map<string, Value>()
   #old = new Map<string, Value>()
   #youngBytes = 0
@@ -28,12 +28,12 @@ export class ByteCache<Value> {
     return this.#youngBytes + this.#oldBytes
   }
 
-  /** Lookups that found an entry. */
+  /** Number of lookups that found an entry. */
   get hits(): number {
     return this.#hits
   }
 
-  /** Lookups that found no entry. */
+  /** Number of lookups that found no entry. */
   get misses(): number {
     return this.#misses
   }

@@ -125,13 +125,13 @@ export type HashAlgorithm = 'md5' | 'sha256'
 /** A digest computed incrementally. */
 export interface Hash {
   update(bytes: Uint8Array): unknown
-  /** Must be called once, after the last bytes. */
+  /** Ends the digest. Must be called once, after the last bytes. */
   digest(): Uint8Array
 }
 
 type NodeCrypto = Readonly<{
   createHash(algorithm: HashAlgorithm): Hash
-  /** Since Node 20.12. */
+  /** Exists since Node 20.12. */
   hash?(algorithm: HashAlgorithm, bytes: Uint8Array, form: 'buffer'): Uint8Array
   createHmac(algorithm: HashAlgorithm, key: Uint8Array): Hash
   timingSafeEqual(left: Uint8Array, right: Uint8Array): boolean

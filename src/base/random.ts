@@ -4,7 +4,7 @@ export interface Random {
   bytes(count: number): Uint8Array
 }
 
-/** Bytes requested from the system at once: requesting a few bytes costs as much. */
+/** Number of bytes requested from the system at once: requesting a few bytes costs as much. */
 const BLOCK_BYTES = 4_096
 
 /** Random bytes of the system, each used once. */

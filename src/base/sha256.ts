@@ -47,7 +47,7 @@ export class Sha256 {
     return this
   }
 
-  /** Must be called once, after the last bytes. */
+  /** Ends the digest. Must be called once, after the last bytes. */
   digest(): Uint8Array {
     const bits = this.#length * 8
     const filled = this.#length % BLOCK_BYTES

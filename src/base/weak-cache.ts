@@ -24,12 +24,12 @@ export class WeakCache<Key extends object, Value> {
     return this.#count * this.#valueBytes
   }
 
-  /** Lookups that found a value. */
+  /** Number of lookups that found a value. */
   get hits(): number {
     return this.#hits
   }
 
-  /** Lookups that found no value. */
+  /** Number of lookups that found no value. */
   get misses(): number {
     return this.#misses
   }

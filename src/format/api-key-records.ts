@@ -11,7 +11,7 @@ const FLAG = Object.freeze({ limited: 0x01 })
 export type ApiKeyRecord = Readonly<{
   /** The SHA-256 of the key. */
   digest: Bytes
-  /** One bit per scope. */
+  /** The scopes of the key, one bit per scope. */
   scopes: number
   createdAt: number
   /** When the key expires; 0: never. */

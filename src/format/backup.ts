@@ -42,7 +42,7 @@ const FRAME_BYTES_MAX = 128 * 1024 * 1024
 export type BackupStart = Readonly<{
   /** When the backup began, in milliseconds since 1970 UTC. */
   createdAt: number
-  /** The version base of its records. */
+  /** The version base of the records. */
   versionBase: number
   /** Whether the bytes of files are left out. */
   filesByReference: boolean
@@ -77,7 +77,7 @@ export class BackupWriter {
   #frames = 0
   #begun = false
 
-  /** @param id - Random. */
+  /** @param id - The ID of the backup: random bytes. */
   constructor(id: Bytes) {
     invariant(id.length === BACKUP_ID_BYTES, 'a backup is named by 16 bytes')
     this.#id = id

@@ -9,7 +9,7 @@ import type { Position, TableKey } from './keys.js'
 /** The position of the next row, in the generation that the first page read. */
 export type Continuation = Readonly<{ table: TableKey; generation: Bytes; position: Position }>
 
-/** Bytes of a query's hash. */
+/** Number of bytes of a query's hash. */
 export const QUERY_HASH_BYTES = 8
 
 const TOKEN_VERSION = 1

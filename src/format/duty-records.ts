@@ -8,7 +8,7 @@ import { newRecord, openRecord } from './record-frame.js'
 export type DutyLease = Readonly<{
   /** The 16 hex digits of the incarnation with the duty; `NO_INCARNATION`: the lease was returned. */
   owner: string
-  /** Grows by one whenever the lease is taken. */
+  /** A number that grows by one whenever the lease is taken. */
   epoch: number
 }>
 

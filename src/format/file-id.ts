@@ -11,7 +11,7 @@ export const UPLOAD_ID_PREFIX = 'rsu-'
 export const ALIAS_BYTES = 8
 export const FILE_KEY_BYTES = 16
 
-/** Characters of an ID after its prefix. */
+/** Number of characters of an ID after its prefix. */
 export const FILE_ID_CHARS = 32
 
 /** The alias of a team, and the key of a file or upload of the team. */

@@ -193,7 +193,7 @@ export function decodeFilesHead(bytes: Bytes): FilesHead {
   return head
 }
 
-/** The team of an alias. */
+/** Encodes the record of an alias, which names its team. */
 export function encodeAlias(teamId: string): Bytes {
   return newRecord(64).text(teamId).finish()
 }
@@ -205,7 +205,7 @@ export function decodeAlias(bytes: Bytes): string {
   return teamId
 }
 
-/** The alias of a team. */
+/** Encodes the record of a team's alias. */
 export function encodeTeamAlias(alias: Bytes): Bytes {
   invariant(alias.length === ALIAS_BYTES, 'an alias has 8 bytes')
   return newRecord(9).bytes(alias).finish()
@@ -221,7 +221,7 @@ export function decodeTeamAlias(bytes: Bytes): Bytes {
 /** The maximum number of keys that are valid at the same time; the newest key signs. */
 export const SIGNING_KEYS_MAX = 2
 
-/** @param keys - Newest first. */
+/** @param keys - The keys, newest first. */
 export function encodeSigningKeys(keys: readonly SigningKey[]): Bytes {
   invariant(keys.length <= SIGNING_KEYS_MAX, 'two keys are good at one time')
   const writer = newRecord(90).u8(keys.length)

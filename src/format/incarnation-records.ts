@@ -10,7 +10,7 @@ export type IncarnationRecord = Readonly<{
   holdsObjects: boolean
   /** Whether generations must not be dropped, because too many are pinned to list them. */
   pinsAll: boolean
-  /** Grows by one with each renewal. */
+  /** A number that grows by one with each renewal. */
   beat: number
   /** When others may consider the incarnation ended, by its own clock. For people: no process compares it. */
   until: number

@@ -35,13 +35,13 @@ export type JobRecord = Readonly<{
 export type JobLease = Readonly<{
   /** The 16 random bytes of an opening of a store; all zero: the lease was returned. */
   owner: Bytes
-  /** Grows by one with each owner. */
+  /** A number that grows by one with each owner. */
   epoch: number
   /** When the owner will consider the lease lost, by its own clock. For people: no process compares it. */
   until: number
-  /** Grows by one with each renewal. */
+  /** A number that grows by one with each renewal. */
   beat: number
-  /** Rows and bytes read so far. */
+  /** Number of rows, and of bytes, read so far. */
   rows: number
   bytes: number
 }>

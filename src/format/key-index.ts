@@ -6,13 +6,13 @@ import { ByteWriter } from './byte-writer.js'
 import { KEY_SPACE, type Position, type TableKey } from './keys.js'
 import { newRecord, openRecord } from './record-frame.js'
 
-/** Bytes of a key hash. */
+/** Number of bytes of a key hash. */
 export const KEY_HASH_BYTES = 16
 
-/** Bytes of an index name. */
+/** Number of bytes of an index name. */
 export const INDEX_NAME_BYTES = 8
 
-/** Bytes of a bucket entry: the hash and the position. */
+/** Number of bytes of a bucket entry: the hash and the position. */
 export const BUCKET_ENTRY_BYTES = KEY_HASH_BYTES + 8
 
 /** Approximate number of entries per bucket. It is small, because buckets are read whole. */
@@ -141,7 +141,7 @@ export function positionsInBucket(bytes: Bytes, hash: Bytes): Position[] {
   return positions
 }
 
-/** The bits for a run with this many entries. */
+/** The number of bits that select a bucket in a run with this many entries. */
 export function bitsOfRun(entries: number): number {
   const bits = Math.ceil(Math.log2(Math.max(1, entries / ENTRIES_OF_A_BUCKET)))
   return Math.min(bits, BITS_MAX)

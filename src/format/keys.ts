@@ -51,7 +51,7 @@ export const KEY_SPACE = Object.freeze({
 /** The 16 bytes of a table's UUID. */
 export type TableKey = Bytes
 
-/** Extents per extent page. */
+/** Number of extents per extent page. */
 export const PAGE_EXTENTS = 256
 
 /** Greater than every extent of a table: a key has six bytes for an extent. */

@@ -47,7 +47,7 @@ export type ReceiptDetail = Readonly<{
 
 export type LogEntry = Readonly<{
   operation: LogOperation
-  /** When it was committed. */
+  /** When the operation was committed. */
   at: number
   /** The version base at that time. */
   base: number

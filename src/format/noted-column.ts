@@ -72,7 +72,7 @@ class Bound {
   }
 }
 
-/** One column. */
+/** Records the values of one column. */
 export class NotedColumn {
   filter: ValueFilterBuilder | null
   readonly #key: string

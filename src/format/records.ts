@@ -24,7 +24,7 @@ export type OpenExtent = Readonly<{
   nonce: Bytes
   nextSlot: number
   textBytes: number
-  /** The store's version base when it was opened: under another base, lost slots would be used again. */
+  /** The store's version base when the extent was opened. Under another base, lost slots would be used again. */
   base: number
 }>
 
@@ -44,7 +44,7 @@ export type Generation = Readonly<{
   open: OpenExtent | null
   /** Row IDs preserved from earlier generations. */
   forward: ForwardRef | null
-  /** The name of its key's index, 8 random bytes; null: the table has no key. */
+  /** The name of the index of the table's key, 8 random bytes; null: the table has no key. */
   keyIndex: Bytes | null
 }>
 
@@ -85,21 +85,21 @@ export type RowRecord = Readonly<{
 
 export type StashHead = Readonly<{
   nonce: Bytes
-  /** Grows when a chunk is replaced, so that a finalize based on the old chunk is rejected. */
+  /** A number that grows when a chunk is replaced, so that a finalize based on the old chunk is rejected. */
   number: number
   /**
    * `expiring`: garbage collection has begun to expire the stash; a put reverts that. `expired`: its chunks are gone,
    * and it accepts no others until it is deleted or forgotten.
    */
   state: 'open' | 'expiring' | 'expired'
-  /** When it was opened, or when it expired. */
+  /** When the stash was opened, or when it expired. */
   since: number
 }>
 
 /** The result of an operation with an idempotency key. */
 export type IdempotencyRecord = Readonly<{
   operation: 'create' | 'add'
-  /** When it was committed. */
+  /** When the operation was committed. */
   at: number
   table: TableKey
   version: number

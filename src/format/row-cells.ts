@@ -118,7 +118,7 @@ class KeySearch {
   readonly #key: Bytes
   /** Searches for a comma and the key with its colon. */
   readonly #search: SkipSearch
-  /** Bytes that a search skips first, because most rows have the key further on. */
+  /** Number of bytes that a search skips first, because most rows have the key further on. */
   #near = 0
 
   constructor(id: string, column: number) {

@@ -15,7 +15,7 @@ export const FINGERPRINTS_MAX = 64
 /** A fingerprint as unsigned 32-bit numbers: four of the row's key, then two of its text. */
 export const FINGERPRINT = Object.freeze({ words: 6, pass: 3, text: 4 })
 
-/** Random bytes that key the fingerprints. */
+/** Number of random bytes that key the fingerprints. */
 export const FINGERPRINT_SEED_BYTES = 24
 
 /** Initial room for the canonical tokens of a key. */

@@ -18,7 +18,7 @@ const ESCAPE_BYTES_MAX = 6
 
 const ESCAPED_QUOTE = 0x5c22
 
-/** A copy step is two words of four bytes. */
+/** Number of bytes of a word. A copy step is two words. */
 const WORD_BYTES = 4
 const STEP_BYTES = 2 * WORD_BYTES
 

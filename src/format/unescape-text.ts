@@ -7,7 +7,7 @@ const ESCAPED = Object.freeze(
   Object.fromEntries([...'bfnrt'].map((char, at) => [char.charCodeAt(0), [8, 12, 10, 13, 9][at]])),
 )
 
-/** Bytes of `\u0000`. */
+/** Number of bytes of an escape such as `\u0000`. */
 const UNICODE_ESCAPE_BYTES = 6
 
 const REPLACEMENT = 0xfffd

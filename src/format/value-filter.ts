@@ -28,7 +28,7 @@ const HASHES_COLLECTED_MAX = 4_096
 /** A column with this many hashes or more has no filter. */
 const HASHES_MAX = 1_048_576
 
-/** Bits per hash of a filter, before it is halved. */
+/** Number of bits of a filter per hash, before the filter is halved. */
 const BITS_OF_HASH = 10
 
 /** Number of cached recent hashes, by their lowest bits: columns with few values add the same ones again and again. */

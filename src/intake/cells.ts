@@ -16,7 +16,7 @@ export type NumberForm = Readonly<{
 /** The maximum number of characters of a number in another notation. */
 const NUMBER_CHARS_MAX = 1_024
 
-/** A number in JSON notation. */
+/** Converts a number to JSON notation. */
 export function parseNumberCell(text: string, form: NumberForm): string | undefined {
   if (text.length > NUMBER_CHARS_MAX) return undefined
   const { decimal, thousands } = form
@@ -32,7 +32,7 @@ export function parseNumberCell(text: string, form: NumberForm): string | undefi
   return isNumberToken(plain) ? plain : undefined
 }
 
-/** A number without its currency sign, which may also follow the minus sign. */
+/** Removes the currency sign of a number, which may also follow the minus sign. */
 function withoutCurrency(text: string, currency: string | undefined): string {
   if (currency === undefined) return text
   if (text.endsWith(currency)) return text.slice(0, -currency.length).trimEnd()
@@ -82,7 +82,7 @@ export function dateTimeOf(text: string): string | undefined {
   return isDateTime(found) ? found : undefined
 }
 
-/** `true` or `false`. */
+/** Converts a boolean to `true` or `false`. */
 export function parseBooleanCell(
   text: string,
   [isTrue, isFalse]: readonly [string, string],

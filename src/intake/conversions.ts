@@ -89,7 +89,7 @@ function isConvertible(kind: string): boolean {
   return Object.values(KINDS_OF).some((kinds) => kinds.includes(kind))
 }
 
-/** Digits that a double keeps. */
+/** Number of digits that a double keeps. */
 const DIGITS_MAX = 15
 
 function chooseNumbers(values: readonly string[], known: Known): Conversion | undefined {

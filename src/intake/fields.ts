@@ -135,7 +135,7 @@ const ESCAPED: ReadonlyMap<number, string> = new Map(
   ].map(([char = '', text = '']) => [char.charCodeAt(0), text]),
 )
 
-/** UTF-16 units converted to a string at once. */
+/** Number of UTF-16 units converted to a string at once. */
 const PIECE_UNITS = 4_096
 
 /**

@@ -37,7 +37,7 @@ type Rows = Readonly<{
 
 const ROW_COMMA = utf8(',')
 
-/** Malformed JSON. */
+/** Thrown for malformed JSON. */
 class NoJson extends Error {}
 
 export class NestedRows {
@@ -55,7 +55,7 @@ export class NestedRows {
   #offset = 0
   /** The columns of the current row. */
   #seen = new Set<string>()
-  /** Columns of the row that were left out. */
+  /** Number of columns of the current row that were left out. */
   #omitted = 0
 
   /**

@@ -138,7 +138,7 @@ export class RowRewriter {
     return { header, bytes, ...bounds, offsets: offsets.splice(0) }
   }
 
-  /** @returns undefined: not a row */
+  /** @returns the row of a record; undefined: the record is not a row */
   #rowOf(record: string, offset: number): string | undefined {
     const plan = this.#plan
     if (record === '') return undefined

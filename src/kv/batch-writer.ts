@@ -22,7 +22,7 @@ const OPERATION_BYTES = 64
 export class BatchWriter {
   readonly #database: LevelDatabase
   readonly #options: BatchWriterOptions
-  /** Bytes written since the memory table was flushed. */
+  /** Number of bytes written since the memory table was flushed. */
   #tableBytes = 0
   #isBehind = false
   #syncers = 0

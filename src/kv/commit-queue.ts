@@ -59,7 +59,7 @@ type EvaluatedCommit = Readonly<{ queued: QueuedCommit; result: KvCommitResult; 
 
 /** Records that a group reads and changes, by LevelDB key as text. */
 type GroupState = {
-  /** Values that checks needed from the database. */
+  /** Values that were read from the database for checks. */
   found: Map<string, Bytes | null> | undefined
   /** The last change of each record in the group. */
   readonly changes: Map<string, RecordChange>

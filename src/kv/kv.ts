@@ -147,9 +147,9 @@ export interface KvCache {
   readonly bytes: number
   /** The greatest size of the cache, in bytes. */
   readonly bytesMax: number
-  /** Lookups that found a record in memory. Optional. */
+  /** Number of lookups that found a record in memory. Optional. */
   readonly hits?: number
-  /** Lookups that did not find a record in memory. Optional. */
+  /** Number of lookups that did not find a record in memory. Optional. */
   readonly misses?: number
   /** Sets `bytesMax`, unless the host has set it. `openStore` calls it once, with a share of its `cacheBytesMax`. */
   setShare(bytesMax: number): void

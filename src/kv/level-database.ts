@@ -85,7 +85,7 @@ export function writeBatch(
   return database.batch<Bytes, Bytes>(operations, options)
 }
 
-/** The bytes of an operation's key and value. */
+/** The number of bytes of an operation's key and value. */
 export function operationBytes(operation: LevelOperation): number {
   return operation.key.length + (operation.type === 'put' ? operation.value.length : 0)
 }
@@ -214,7 +214,7 @@ export async function scanLevelKeys(
   }
 }
 
-/** Bounds of all our keys. */
+/** The bounds of all our keys. */
 const FIRST_KEY = Uint8Array.of(0)
 const LAST_KEY = Uint8Array.of(0xff)
 

@@ -69,7 +69,7 @@ export class LevelSessions implements KvCache {
   #loss: StoreError | undefined
   #isClosing = false
   #cacheBytesMax: number
-  /** Cache hits in earlier sessions. */
+  /** Number of cache hits, and of misses, in earlier sessions. */
   #hits = 0
   #misses = 0
 

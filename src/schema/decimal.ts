@@ -9,7 +9,7 @@ import { DIGIT_NINE, DIGIT_ZERO, DOT, LOWER_E, MINUS, UPPER_E } from '../base/as
 import { type Bytes, NO_BYTES, utf8 } from '../base/bytes.js'
 import { sliceText } from '../base/platform.js'
 
-/** Digits that every double keeps. */
+/** Number of digits that every double keeps. */
 const SHORT_DIGITS = 15
 
 /** Powers of ten that a double represents exactly. */

@@ -74,7 +74,7 @@ export class MomentReader {
   }
 }
 
-/** Days from 1970 to `YYYY-MM-DD`; NaN: not a date. */
+/** Number of days from 1970 to `YYYY-MM-DD`; NaN: not a date. */
 function parseEpochDays(bytes: Bytes, from: number, to: number): number {
   if (to - from < DATE_BYTES || bytes[from + 4] !== MINUS || bytes[from + 7] !== MINUS)
     return Number.NaN
@@ -97,7 +97,7 @@ function parseOffsetSeconds(bytes: Bytes, at: number, to: number): number {
   return at + 1 === to ? 0 : Number.NaN // Z
 }
 
-/** `HH:mm` in seconds. */
+/** Reads `HH:mm` as seconds. */
 function parseHourMinute(bytes: Bytes, at: number, to: number): number {
   if (at + 5 > to || bytes[at + 2] !== COLON) return Number.NaN
   return HOUR_S * twoDigitsOrNaN(bytes, at) + MINUTE_S * twoDigitsOrNaN(bytes, at + 3)

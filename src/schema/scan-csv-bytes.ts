@@ -59,7 +59,7 @@ const QUOTES = QUOTE * ONES
 const BACKSLASHES = BACKSLASH * ONES
 const HIGH_BITS = (0x80 * ONES) | 0
 
-/** Offsets in a body are kept as 32-bit integers. */
+/** The maximum number of bytes of a body: its offsets are kept as 32-bit integers. */
 const BODY_BYTES_MAX = 2 ** 31 - 1
 
 const NOT_A_COLUMN = -1
@@ -67,7 +67,7 @@ const NOT_A_COLUMN = -1
 /** Initial room for cells; a smaller body gets less. */
 const CELLS_FIRST = 16 * 1024
 const BYTES_PER_CELL = 8
-/** Two offsets, a column and a mark. */
+/** Number of bytes of a cell: two offsets, a column and a mark. */
 const CELL_BYTES = 4 + 4 + 2 + 1
 /** The minimum number of cells whose memory comes from the pool. */
 const POOLED_CELLS_MIN = 6_000
@@ -103,10 +103,10 @@ export class CsvByteScanner {
   /** The current row: its first cell, and its bytes. */
   firstCell = 0
   rowBytes = 0
-  /** Doubled quotes in the cells of the current row. */
+  /** Number of doubled quotes in the cells of the current row. */
   quoteCount = 0
 
-  /** Rows and cells since `clear`. */
+  /** Number of rows, and of cells, since `clear`. */
   rowCount = 0
   cellCount = 0
   /** The marks of all cells since `clear`, joined by OR. */

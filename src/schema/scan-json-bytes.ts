@@ -76,7 +76,7 @@ export class JsonByteScanner {
   /** The bounds of the row, with its braces; the end is exclusive. */
   rowStart = 0
   rowEnd = 0
-  /** Bytes read since the previous row. */
+  /** Number of bytes read since the previous row. */
   readBytes = 0
   cellCount = 0
   /** CELL.size numbers per cell: see CELL. */

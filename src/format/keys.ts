@@ -211,10 +211,7 @@ export function stashNonceOf(key: Bytes): Bytes {
   return key.slice(1, 9)
 }
 
-/**
- * The scope of an idempotency key: the first byte of its record's key. Written to disk: never change or reuse a
- * number.
- */
+/** The scope of an idempotency key: the first byte of its record's key. On disk: never reuse a number. */
 const IDEMPOTENCY_SCOPE = Object.freeze({ team: 0x00, table: 0x01 })
 
 /**
@@ -365,10 +362,7 @@ export function teamAliasKey(teamId: string): Bytes {
   return teamWriter(KEY_SPACE.teamAlias, teamId)
 }
 
-/**
- * The beginning of a key, made without a `tableWriter` because it is needed for every row read. Its last `more` bytes
- * are zero.
- */
+/** The beginning of a key, made without a `tableWriter`, once per row read. Its last `more` bytes are zero. */
 function tableBytes(space: number, table: TableKey, more: number): Uint8Array {
   invariant(table.length === 16, 'a table key has 16 bytes')
   const key = new Uint8Array(17 + more)

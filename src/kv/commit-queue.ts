@@ -92,10 +92,7 @@ export class CommitQueue {
   #log: CommitLog
   #waiting: QueuedCommit[] = []
   #running: Promise<void> | undefined
-  /**
-   * The expected number of commits in the next group: those in flight when the last group was answered, or half of
-   * them.
-   */
+  /** The expected number of commits in the next group: those in flight at the last answer, or half of them. */
   #expected = 1
   #gathered: (() => void) | undefined
   #closed = false
@@ -207,9 +204,7 @@ export class CommitQueue {
     this.#running = undefined
   }
 
-  /**
-   * Must be called before a group is answered, so that a commit that its caller adds at once is not counted as well.
-   */
+  /** Must be called before a group is answered: later, commits that its callers add at once would count too. */
   #expectAfter(group: readonly QueuedCommit[]): void {
     const underWay = group.length + this.#waiting.length
     this.#expected = underWay < HALVED_MIN ? underWay : Math.ceil(underWay / 2)

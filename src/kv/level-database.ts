@@ -19,7 +19,7 @@ import { openValue } from './record-envelope.js'
 
 /**
  * The used members of an abstract-level database. All implementations have them, whatever their default encodings.
- * They fail with the errors of `abstract-level`; `openLevelKv` converts each to a `StoreError`.
+ * Errors are those of `abstract-level`; `openLevelKv` converts each to a `StoreError`.
  */
 export interface LevelDatabase {
   readonly status: string

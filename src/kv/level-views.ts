@@ -44,10 +44,7 @@ export class Prefix {
     this.#joined = concatBytes([bytes, new Uint8Array(JOINED_BYTES)])
   }
 
-  /**
-   * The text of the LevelDB key for a key of the partition. It is a flat string: a concatenated string is slow to
-   * look up.
-   */
+  /** The text of the LevelDB key for a key of the partition, as a flat string, which is quick to look up. */
   textOf(key: Bytes): string {
     if (key.length > JOINED_BYTES) return byteText(concatBytes([this.bytes, key]))
     const joined = this.#joined
@@ -190,8 +187,7 @@ export class LevelViews {
 
   /** A cached record for an open view; undefined: not cached. */
   recall(key: string): Bytes | null | undefined {
-    // Records that the batch writes are skipped here instead of being deleted before each batch: a Map with deletions
-    // is rebuilt again and again.
+    // Records of the batch are skipped here, not deleted before it: a Map with deletions is rebuilt often.
     if (this.#writing?.changes.has(key)) return undefined
     const known = this.#records.get(key)
     return known === undefined && this.#empty.has(key) ? null : known
@@ -339,9 +335,7 @@ class LevelView implements KvView {
     if (this.#snapshot !== undefined) await closeSnapshot(this.#snapshot)
   }
 
-  /**
-   * Whether the cache agrees with the view. For a view with a snapshot, it agrees only until a batch begins or ends.
-   */
+  /** Whether the cache agrees with the view. With a snapshot, it agrees only until a batch begins or ends. */
   get #knowsAll(): boolean {
     return this.#snapshot === undefined || this.#views.isStill(this.#moment)
   }

@@ -1,6 +1,6 @@
 /**
- * Names that no entry of the package exports: limits for its adapters and programs, and parts of exported types. A
- * program refers to such a type by its place, such as `VerifyReport['checked']` or `Parameters<Table['count']>[1]`.
+ * Names that no entry point of the package exports: limits for its adapters and programs, and parts of exported types.
+ * A program refers to such a type by its place, such as `VerifyReport['checked']` or `Parameters<Table['count']>[1]`.
  * @module not exported
  */
 

@@ -200,8 +200,10 @@ function alteredSchema(
   const { dropped, since } = before.past ?? NO_PAST
   const gone = before.schema.columns.length + dropped.size + since.size
   if (newSchema?.retypes && gone > DROPPED_MAX) {
-    const problem = `More than ${DROPPED_MAX} columns of the table would have been dropped`
-    throw new StoreError('REQUEST_VALIDATION_ERROR', `${problem}; overwrite it, which forgets them`)
+    const problem = `The table has more than ${DROPPED_MAX} columns, counting dropped ones`
+    const remedy = 'overwrite it, which forgets the dropped ones'
+    const effect = 'so no column can be dropped or get another type'
+    throw new StoreError('REQUEST_VALIDATION_ERROR', `${problem}, ${effect}; ${remedy}`)
   }
   return newSchema
 }

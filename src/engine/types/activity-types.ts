@@ -1,7 +1,7 @@
 /** Lookups in a cache since the store was opened. */
 export type CacheLookups = Readonly<{ name: string; hits: number; misses: number }>
 
-/** A class of a histogram: the number of values that are at most `max` and greater than the previous `max`. */
+/** A class of a histogram. `count` values are greater than the `max` of the previous class and at most `max`. */
 export type SizeClass = Readonly<{ max: number; count: number }>
 
 /** Bytes in use, by what they belong to. */
@@ -24,11 +24,11 @@ export type MaintenanceKind = 'garbageCollection' | 'compaction' | 'recompressio
  * `jobsRunning` and `bytesHeld` only grow.
  */
 export type StoreActivity = Readonly<{
-  /** Rows read from inputs, including those of checks and of operations that failed later, and updated rows. */
+  /** The number of input rows, including those of checks and of operations that failed later, plus the updated rows. */
   rowsIn: number
   /** Rows in pages, scans and single reads. */
   rowsOut: number
-  /** Commits to the key-value store; 0 if it does not report its groups. */
+  /** Commits to the key-value store; 0 if the key-value store does not report its groups of commits. */
   commits: number
   /** Time spent on writing groups of commits, in milliseconds. */
   commitMs: number
@@ -36,7 +36,7 @@ export type StoreActivity = Readonly<{
   groupSizes: readonly SizeClass[]
   /** Compacted extents. */
   compactions: number
-  /** Segments that were compressed after some time. */
+  /** Segments that the recompression has compressed. */
   recompressed: number
   /** Garbage collections that ended, including those of files. */
   collections: number
@@ -45,8 +45,9 @@ export type StoreActivity = Readonly<{
     Record<'objects' | 'stashes' | 'generations' | 'files' | 'uploads' | 'jobs', number>
   >
   /**
-   * When each ended last, in milliseconds since 1970: the garbage collection, the search for rows to compact or
-   * segments to recompress, and the complete backup. Absent: none has ended since this process opened the store.
+   * When the last work of each kind ended, in milliseconds since 1970: a garbage collection, a search for rows to
+   * compact or for segments to recompress, or a complete backup. A kind is absent if no such work has ended since this
+   * process opened the store.
    */
   endedAt: Readonly<Partial<Record<MaintenanceKind, number>>>
   /** Jobs that this process works on now, including those that wait for their turn here. */
@@ -58,12 +59,12 @@ export type StoreActivity = Readonly<{
   /** Segments that searches skipped, because their value ranges and filters exclude every match. */
   segmentsSkipped: number
   /**
-   * Stored bytes that records named at the last garbage collection: compressed, and without the records of the
-   * key-value store. Each object counts once. undefined: no garbage collection has ended yet, or another process that
-   * shares the store counts them.
+   * Size of the objects that records named at the last garbage collection. Each object counts once, with its stored
+   * size; the records of the key-value store do not count. undefined: no garbage collection has ended yet, or another
+   * process of the shared store counts the bytes.
    */
   bytesHeld: BytesHeld | undefined
-  /** All caches; `records` only if the key-value store counts its lookups. */
+  /** The lookups of each cache. `records` is present only if the key-value store counts its lookups. */
   caches: readonly CacheLookups[]
 }>
 
@@ -83,8 +84,8 @@ export type StoreMemory = Readonly<{
   bufferBytes: number
   /** Limit of the idle buffers: the option of this name. */
   bufferBytesMax: number
-  /** Each cache with its share. */
+  /** The size and the limit of each cache. */
   caches: readonly MemoryUse[]
-  /** Each buffer pool with its share. */
+  /** The size and the limit of each buffer pool. */
   buffers: readonly MemoryUse[]
 }>

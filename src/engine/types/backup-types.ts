@@ -7,7 +7,7 @@ export type BackupOptions = Readonly<{
    * are backed up in another way; a restore then needs their location. Default: `include`.
    */
   files?: 'include' | 'reference'
-  /** Aborts the backup, which fails with ABORTED. Its bytes cannot be restored. Default: none. */
+  /** Aborts the backup, which then fails with ABORTED; the bytes returned so far cannot be restored. Default: none. */
   signal?: AbortSignal
 }>
 
@@ -19,7 +19,7 @@ export type RestoreResult = Readonly<{
   records: number
   /** Segments and files that were restored. */
   objects: number
-  /** Bytes of the objects. */
+  /** Size of the restored objects, in bytes. */
   bytes: number
   /**
    * Stashes that can no longer be used, because chunks may have been put after the backup: delete them, and put their

@@ -3,9 +3,9 @@
 /** A call that its caller may abort. */
 export type Abortable = Readonly<{
   /**
-   * Ends the call with ABORTED, and nothing is changed. After the commit has begun, the signal has no effect. Reading
-   * an iterable or a stream ends at once; a body in memory is read to its end first. A call of `rowstash/client`
-   * throws the reason of the signal instead, and a request that was sent may have taken effect. Default: none.
+   * Ends the call with ABORTED, and nothing is changed. Once the commit has begun, the signal has no effect. Reading an
+   * iterable or a stream ends at once; a body in memory is read to its end first. A call of `rowstash/client` throws
+   * the reason of the signal instead, and a request that was sent may have taken effect. Default: none.
    */
   signal?: AbortSignal | undefined
 }>
@@ -18,5 +18,5 @@ export type Authored = Readonly<{
   note?: string | undefined
 }>
 
-/** The values of the key columns of a row, by their IDs. */
+/** The values of the key columns of a row, by column ID. */
 export type KeyValues = Readonly<Record<string, string | number | bigint | boolean>>

@@ -1,16 +1,16 @@
-// Events of a store, for traces and metrics of the host, and its reports about itself. No event has a row, a value, a
-// key or a secret.
+// Events of a store, for traces and metrics of the host, and its reports about itself. No event contains a row, a
+// value, a key or a secret.
 import type { StoreErrorCode } from '../../base/store-error.js'
 
-/** A search for segments to compress ended, and found some. */
+/** A search for segments to compress ended, and has compressed at least one. */
 export type RecompressionEvent = Readonly<{
   /** The kind of the event. */
   name: 'recompression'
   /** How many segments were compressed. */
   segments: number
-  /** Their total size before, in bytes. */
+  /** Total size of these segments before the compression, in bytes. */
   bytesBefore: number
-  /** Their total size after, in bytes. */
+  /** Total size of these segments after the compression, in bytes. */
   bytesAfter: number
   /** Duration, in milliseconds. */
   ms: number
@@ -19,14 +19,14 @@ export type RecompressionEvent = Readonly<{
 /**
  * An action of a store. `ms` is its duration up to the event, in milliseconds.
  *
- * - `commit`: a group of commits was written to the key-value store, in one batch with one sync. `commits` is the number
- *   of commits in it, `records` and `bytes` what was put and deleted.
- * - `compaction`: a look for row records to compact ended, and compacted extents.
- * - `recompression`: a look for segments to compress ended, and found some.
- * - `garbageCollection`: a garbage collection ended. It reports what it deleted of each kind; a garbage collection of files reports `files`, the other one
- *   everything else.
- * - `job`: this process stopped working on a job. The job `succeeded`, `failed`, or was `left` to another look or
- *   another process, as at a close.
+ * - `commit`: a group of commits was written to the key-value store, in one batch with one sync. `commits` is the
+ *   number of its commits; `records` is the number of records that it put or deleted, and `bytes` their size.
+ * - `compaction`: a search for row records to compact ended, and has compacted at least one extent.
+ * - `recompression`: a search for segments to compress ended, and has compressed at least one.
+ * - `garbageCollection`: a garbage collection ended. `collected` has the numbers of deleted things by kind: after a
+ *   garbage collection of files only `files`, otherwise all the others.
+ * - `job`: this process stopped working on a job. The job `succeeded`, `failed`, or was `left` unfinished, for example
+ *   because the store was closed: a later search for jobs, or another process, continues it.
  */
 export type StoreEvent =
   | Readonly<{ name: 'commit'; commits: number; records: number; bytes: number; ms: number }>
@@ -50,9 +50,9 @@ export type StoreStatus =
 /** Options of `maintain`. */
 export type MaintainOptions = Readonly<{
   /**
-   * Ends the call with ABORTED before the next step: a commit, a query of 1,000 records at most, the read or write of
-   * a segment, the deletion of 1,000 objects. Completed work stays done, and the next garbage collection continues.
-   * If another call or the background waits for the same run, the run continues for them. Default: none.
+   * Ends the call with ABORTED before the next step: a commit, a query of at most 1,000 records, the read or write of a
+   * segment, the deletion of 1,000 objects. Completed work stays done, and the next garbage collection continues. If
+   * another call or the background waits for the same run, the run continues for them. Default: none.
    */
   signal?: AbortSignal | undefined
 }>

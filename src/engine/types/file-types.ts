@@ -10,10 +10,11 @@ export type FileContent =
 
 /** A stored file, without its bytes. */
 export type StoredFile = Readonly<{
-  /** Names the file in the store, and in its path. */
+  /** The ID of the file, which is also in its `path`. */
   id: string
   /**
-   * Where the HTTP contract serves it, below the base URL: `files/{id}/{name}`. Any URL with this end names the file.
+   * The path of the file below the base URL of the HTTP contract: `files/{id}/{name}`. Any URL that ends with it names
+   * the file.
    */
   path: string
   /** The name after cleaning: a label, never a path. */
@@ -22,17 +23,18 @@ export type StoredFile = Readonly<{
   contentType: string
   /** Its length, in bytes. */
   bytes: number
-  /** 64 lower-case hex digits. */
+  /** The SHA-256 of the bytes: 64 lower-case hex digits. */
   sha256: string
-  /** Milliseconds since 1970 UTC. */
+  /** When the file was completed, in milliseconds since 1970 UTC. */
   completedAt: number
 }>
 
 /** A file whose bytes can be read, any number of times. */
 export interface OpenFile extends StoredFile {
   /**
-   * The bytes, or a range of them, cut at the end of the file, in pieces of bounded size. Every piece is checked;
-   * a read of the whole also checks the SHA-256 before the last piece.
+   * The bytes of the file or of a range of it, in pieces of bounded size. A range may extend beyond the end of the
+   * file, where it is cut. Every piece is checked; a read of the whole file also checks the SHA-256 before it returns
+   * the last piece.
    * @throws {StoreError} from the iterator: DATA_CORRUPT, FILE_NOT_FOUND (deleted meanwhile),
    *   REQUEST_VALIDATION_ERROR (the range)
    * @example
@@ -42,7 +44,7 @@ export interface OpenFile extends StoredFile {
    */
   stream(range?: ByteRange): AsyncIterable<Uint8Array>
   /**
-   * The same as a web stream.
+   * The bytes of `stream` as a web stream.
    * @throws {StoreError} as `stream`
    */
   readable(range?: ByteRange): ReadableStream<Uint8Array>
@@ -51,7 +53,7 @@ export interface OpenFile extends StoredFile {
 /** A file as `files.list` lists it. */
 export type FileEntry = StoredFile &
   Readonly<{
-    /** The file is kept until then, even if no row contains its URL. In milliseconds since 1970 UTC. */
+    /** Until when the file is kept even if no row contains its URL, in milliseconds since 1970 UTC. */
     keptUntil: number
   }>
 
@@ -65,7 +67,7 @@ export type FilesPageRequest = Readonly<{
 
 /** A page of the files of a team. */
 export type FilesPage = Readonly<{
-  /** Ordered by ID, which says nothing about their age. */
+  /** The files, ordered by ID. Their order says nothing about their age. */
   files: readonly FileEntry[]
   /** Present if more files follow. */
   continuation?: string
@@ -83,7 +85,7 @@ export type UploadEntry = Readonly<{
   contentType: string
   /** Received bytes; null: none yet. */
   bytes: number | null
-  /** Milliseconds since 1970 UTC. */
+  /** When the upload was opened, in milliseconds since 1970 UTC. */
   createdAt: number
   /** When it expires, in milliseconds since 1970 UTC. */
   endsAt: number
@@ -91,7 +93,7 @@ export type UploadEntry = Readonly<{
 
 /** The name and type of a new file. */
 export type FileDetails = Readonly<{
-  /** 1 to 255 characters. It is cleaned before it is stored. */
+  /** The name of the file: 1 to 255 characters. It is cleaned before it is stored. */
   fileName: string
   /** A media type, with or without parameters. */
   contentType: string
@@ -128,17 +130,17 @@ export type UploadTicket = Readonly<{
 export interface Files {
   /**
    * Stores a file; it is durable when this resolves.
-   * @throws {StoreError} REQUEST_VALIDATION_ERROR, FILE_TOO_LARGE, CONTENT_LENGTH_MISMATCH,
-   *   PAYMENT_REQUIRED, or the error of the content; nothing is stored then
+   * @throws {StoreError} REQUEST_VALIDATION_ERROR, FILE_TOO_LARGE, CONTENT_LENGTH_MISMATCH, PAYMENT_REQUIRED, or the
+   *   error that reading the content throws; after any of these errors, nothing is stored
    * @example
    * const file = await team.files.put('hello', { fileName: 'hello.txt', contentType: 'text/plain' })
    * console.log(file.bytes, file.fileName) // 5 hello.txt
    */
   put(content: FileContent, about: FileDetails): Promise<StoredFile>
   /**
-   * Fetches a file from a URL and stores it. Name and type default to those of the source, otherwise to `file` and
-   * `application/octet-stream`.
-   * @param about - `fileName`, `contentType`. Default: those of the source.
+   * Fetches a file from a URL and stores it.
+   * @param about - `fileName` and `contentType`. Default: those of the source; if the source has none, `file` and
+   *   `application/octet-stream`.
    * @throws {StoreError} as `put`; SOURCE_URL_NOT_ALLOWED, SOURCE_URL_FAILED, SOURCE_URL_TIMEOUT,
    *   RATE_LIMITED (too many transfers wait)
    * @example
@@ -152,7 +154,7 @@ export interface Files {
   /**
    * Opens an upload: a client without a key may PUT its bytes to the target, any number of times until the
    * upload is completed.
-   * @throws {StoreError} REQUEST_VALIDATION_ERROR, FILE_TOO_LARGE, RATE_LIMITED (too many are open)
+   * @throws {StoreError} REQUEST_VALIDATION_ERROR, FILE_TOO_LARGE, RATE_LIMITED (the owner has too many open uploads)
    * @example
    * const { uploadId, target } = await team.files.createUpload({ fileName: 'cat.png', contentType: 'image/png' })
    * await fetch(`${url}/${target}`, { method: 'PUT', headers: { 'content-type': 'image/png' }, body: 'a picture' })
@@ -220,7 +222,7 @@ export type Checksum = Readonly<{ algorithm: 'md5' | 'sha256'; digest: Uint8Arra
 
 /** A PUT to the target of an upload, as it was received. Lengths are in bytes. */
 export type UploadRequest = Readonly<{
-  /** From the path, not decoded. */
+  /** The upload ID in the path, not decoded. */
   uploadId: string
   /** The query without the question mark, not decoded. */
   query: string
@@ -228,7 +230,7 @@ export type UploadRequest = Readonly<{
   contentType: string | undefined
   /** Length of the body; undefined if it was not announced. */
   contentLength: number | undefined
-  /** Digests that the body must match, all of them. Default: none. */
+  /** Digests, all of which the body must match. Default: none. */
   checksums?: readonly Checksum[]
   /** The bytes, read at most once. */
   body: AsyncIterable<Uint8Array>
@@ -237,7 +239,7 @@ export type UploadRequest = Readonly<{
 /** Operations on files that need no API key, because the address is secret or signed. */
 export interface PublicFiles {
   /**
-   * Receives the bytes of an upload. A PUT that fails or is interrupted leaves nothing and may be repeated.
+   * Receives the bytes of an upload. A PUT that fails or is interrupted stores nothing, and may be repeated.
    * @throws {StoreError} REQUEST_VALIDATION_ERROR, UPLOAD_SIGNATURE_INVALID, UPLOAD_EXPIRED, UPLOAD_ALREADY_COMPLETED,
    *   UPLOAD_SUPERSEDED, CONTENT_TYPE_MISMATCH, CONTENT_LENGTH_MISMATCH, CHECKSUM_MISMATCH,
    *   FILE_TOO_LARGE, RATE_LIMITED (too many transfers wait)

@@ -22,7 +22,7 @@ export type WhereCell = Readonly<{
   lt?: WhereValue
   /** Less than the value, or equal to it. */
   lte?: WhereValue
-  /** Equal to one of the values. At most 1,000. */
+  /** Equal to one of these values, of which there may be at most 1,000. */
   in?: readonly WhereValue[]
   /** An array with an element that is equal to the value. */
   has?: WhereValue
@@ -30,7 +30,7 @@ export type WhereCell = Readonly<{
   startsWith?: string
   /** Text that contains this one. */
   contains?: string
-  /** Whether the cell is empty. An array without elements is not. */
+  /** Whether the cell is empty. An array without elements is not an empty cell. */
   isEmpty?: boolean
   /** Whether `eq`, `ne`, `in`, `startsWith` and `contains` ignore the case of text. Default: false. */
   ignoreCase?: boolean
@@ -39,9 +39,9 @@ export type WhereCell = Readonly<{
 }>
 
 /**
- * The rows to find: conditions by column ID, all of which must hold. A plain value means `{ eq: value }`. `$and`,
- * `$or` and `$not` combine conditions. A column ID that begins with `$` is written with a second one: `$$price`. A
- * condition with `undefined` is refused.
+ * The rows to find: conditions by column ID, all of which must hold. A plain value means `{ eq: value }`. `$and`, `$or`
+ * and `$not` combine conditions. A column ID that begins with `$` is written with a second `$`: `$$price`. A condition
+ * with `undefined` is refused.
  */
 export type Where = Readonly<{
   /** All of the conditions must hold. */
@@ -81,8 +81,8 @@ export type FindBounds = Readonly<{
   /** Conditions by column ID, which the rows must meet. Default: all rows. */
   where?: Where | undefined
   /**
-   * A text that a text column of the row must contain, ignoring case but not accents, unless an object says
-   * otherwise. At most 256 characters. Default, and for an empty text: all rows.
+   * A text that a text column of the row must contain: at most 256 characters. Case is ignored; accents are ignored
+   * only if `ignoreAccents` of an object says so. Default, and for an empty text: all rows.
    */
   search?: string | Search | undefined
   /** Only the cells of these columns, in this order. Default: all. */
@@ -97,13 +97,14 @@ export type FindBounds = Readonly<{
 }>
 
 /**
- * A request for a page of row objects. With `where` a page compares at most 262,144 rows, or fewer if the condition
- * has more than 128 tests, so a page with a continuation may have no rows: pass the same `where`, `search` and
- * `columns` with it. `from` cannot be combined with a continuation.
+ * A request for a page of row objects. With `where` a page compares at most 262,144 rows, or fewer if the condition has
+ * more than 128 tests, so a page may have a continuation but no rows. A request with a continuation must have the same
+ * `where`, `search` and `columns` as the first one, and no `from`.
  *
- * With `orderBy` a continuation keeps the order of the first page's version and reads the rows as they are now: rows
- * deleted since are left out, rows added since do not appear. It fails with CONTINUATION_INVALID if the table has
- * changed and the order is no longer cached: begin again, or continue with `from`.
+ * With `orderBy`, further pages keep the order that the rows had when the first page was read, but show the rows as
+ * they are now: rows deleted since then are left out, and rows added since then do not appear. The continuation fails
+ * with CONTINUATION_INVALID if the table has changed and the order is no longer cached: begin again, or continue with
+ * `from`.
  */
 export type FindPageRequest = PageRequest &
   FindBounds &
@@ -120,12 +121,12 @@ export type CountOptions = Readonly<{
   signal?: AbortSignal | undefined
 }>
 
-/** The rows that `groups` combines, and what it computes of them. `Column`: the IDs of the columns. */
+/** The rows that `groups` combines, and what it computes from them. `Column`: the IDs of the columns. */
 export type GroupsRequest<W = Where, Column extends string = string> = CountOptions &
   Readonly<{
     /**
-     * Rows with equal values in all of these columns form a group: at most 4 columns, none with arrays. Empty cells
-     * are equal. Default: none; all rows form one group, even if there are none.
+     * Rows with equal values in all of these columns form a group: at most 4 columns, none with arrays. Empty cells are
+     * equal. Default: none; then all rows form one group, which exists even if there are no rows.
      */
     by?: readonly Column[] | undefined
     /** Conditions by column ID, which the rows must meet. Default: all rows. */
@@ -145,15 +146,18 @@ export type GroupsRequest<W = Where, Column extends string = string> = CountOpti
 
 /** Rows with equal values. */
 export type Group = Readonly<{
-  /** Their values, in the form of the first row; null: an empty cell. */
+  /** The values of the columns of `by`, written as in the first row of the group; null: an empty cell. */
   values: Readonly<Record<string, unknown>>
   /** The number of rows. */
   count: number
-  /** The exact sums by column, as texts with the most decimals of any of the numbers; null: all cells are empty. */
+  /**
+   * The exact sums by column, as texts with as many decimals as the summed number that has most decimals; null: all
+   * cells are empty.
+   */
   sum?: Readonly<Record<string, string | null>>
   /** The least values by column; null: all cells are empty. */
   least?: Readonly<Record<string, unknown>>
-  /** The greatest values. */
+  /** The greatest values by column; null: all cells are empty. */
   greatest?: Readonly<Record<string, unknown>>
 }>
 

@@ -20,7 +20,7 @@ export type ChangeEntry = Readonly<{
     | 'transaction'
   /** The time of the commit, in milliseconds since 1970 UTC. */
   at: number
-  /** The author, if the call named one; over HTTP the `author` or the `keyId` of the key. */
+  /** The author, if the call named one; over HTTP, the `author` of the API key, by default its `keyId`. */
   author?: string
   /** The reason, if the call gave one. */
   note?: string
@@ -45,17 +45,20 @@ export type TableChange = Readonly<{
    * those that kept their IDs, and `changed` and `removed` are empty.
    */
   replaced: boolean
-  /** Whether the commit changed the type of a column: any row may then be served in another form; see `at(version)`. */
+  /**
+   * Whether the commit changed the type of a column: any row may then be served in another form than before; see
+   * `at(version)`.
+   */
   retyped: boolean
-  /** In the order of the table. Added rows come after all others. */
+  /** IDs of the added rows, in the order of the table, where added rows come after all others. */
   added: RowIds
-  /** Earlier rows that have other cells now. In the order of the table. */
+  /** IDs of earlier rows whose cells the commit changed, in the order of the table. */
   changed: RowIds
-  /** Rows that the commit deleted. In the order of the table. */
+  /** IDs of the rows that the commit deleted, in the order of the table. */
   removed: RowIds
   /**
    * The changed rows, then the added ones, as they were at this version.
-   * @throws {StoreError} from the iterator: HISTORY_GONE if they are no longer kept; as `get` of a table
+   * @throws {StoreError} from the iterator: HISTORY_GONE if these rows are no longer kept; as `get` of a table
    */
   rows(options?: ReadOptions): DisposableIterator<RowWithId>
 }>
@@ -81,9 +84,11 @@ export type WatchRequest = Readonly<{
 
 /** Which entries of the log of a table to read. */
 export type LogRequest = Readonly<{
-  /** The entries of the changes after this version. Default: the current version, and none. Range: 0 to 2^53 - 1. */
+  /**
+   * The entries of the changes after this version. Default: the current version, which has none. Range: 0 to 2^53 - 1.
+   */
   since?: number | undefined
-  /** Maximum number of entries. Default and maximum: 1,000. Range: 1 to 2^53 - 1. */
+  /** Maximum number of entries. Default: 1,000. Range: 1 to 2^53 - 1; a greater number than 1,000 counts as 1,000. */
   limit?: number | undefined
 }>
 
@@ -91,17 +96,17 @@ export type LogRequest = Readonly<{
 export type LogPage = Readonly<{
   /** The version of the table. More entries follow if the version of the last one is smaller. */
   version: number
-  /** At most `limit`. */
+  /** The entries, at most `limit`. */
   entries: readonly ChangeEntry[]
 }>
 
 /** The log of a table; a part of `Table`. */
 export interface TableLog {
   /**
-   * What made a version of the table, when, and who. The version of a row is the version of its last change. null:
-   * the entry was deleted, or an earlier version of this package made the version. A table keeps it for
-   * `historyRetentionMs`; without a history for 24 hours, and after a garbage collection at most 10,000 of them and 1
-   * MiB, the newest always.
+   * The log entry of a version of the table: which operation made the version, when, and who. The version of a row is
+   * the version of its last change. null: the entry was deleted, or an earlier version of this package made the
+   * version. A table keeps an entry for `historyRetentionMs`. Without a history, it keeps an entry for 24 hours, and a
+   * garbage collection leaves at most 10,000 entries and 1 MiB; the newest entry is never deleted.
    * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, DATA_CORRUPT
    * @example
    * const { tableId, rowIds } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
@@ -112,9 +117,9 @@ export interface TableLog {
    */
   change(version: number): Promise<ChangeEntry | null>
   /**
-   * The entries of `change` for all versions after one, in order: one per commit, whatever its size, even without a
-   * history. HISTORY_GONE: the next entry was deleted, or the version is from before a restore or a loss of commits.
-   * Then read the whole table again, and continue from the version of the page.
+   * The log entries of all versions after `since`, in order: one per commit, whatever its size, even without a history.
+   * If the next entry was deleted, or `since` is from before a restore or a loss of commits, the call fails with
+   * HISTORY_GONE: read the whole table again, and continue from the version of the page.
    * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, HISTORY_GONE, DATA_CORRUPT
    * @example
    * const { tableId, version } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
@@ -124,9 +129,9 @@ export interface TableLog {
    */
   log(request?: LogRequest): Promise<LogPage>
   /**
-   * The entries of `log`, then those of new changes as they are made: of this process at once, of other processes on
-   * a shared store after at most 25 milliseconds and one query per team with watched tables. Many watches of a table
-   * share what they read.
+   * The entries of `log`, then those of new changes as they are made. Changes of this process appear at once. Changes
+   * of other processes on a shared store appear after at most 25 milliseconds and the time of one query per team with
+   * watched tables. Several watches of one table share what they read.
    * @throws {StoreError} from the iterator: as `log`; ABORTED, STORE_CLOSED
    * @example
    * const { tableId, version } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
@@ -152,7 +157,7 @@ export interface PastTable {
   readonly version: number
   /** A row at that version; null: there was none. */
   get(rowId: string, options?: ReadOptions): Promise<ReadResult | null>
-  /** The same as JSON text. */
+  /** The row that `get` returns, as JSON text. */
   getJson(rowId: string): Promise<Readonly<{ json: string; version: number }> | null>
   /** One page of rows. A continuation must be one of the same version. */
   page(request?: PageRequest): Promise<Page>

@@ -29,7 +29,7 @@ export type JobEntry = Readonly<{
   tableId: string
   /** The state of the job. */
   status: 'running' | 'succeeded' | 'failed'
-  /** Milliseconds since 1970 UTC. */
+  /** When the job was started, in milliseconds since 1970 UTC. */
   createdAt: number
   /** The text of the request. */
   note: string
@@ -37,11 +37,11 @@ export type JobEntry = Readonly<{
 
 /** Options of `team.jobs`. A team may have any number of jobs that have ended, each with a note of up to 64 KiB. */
 export type JobsOptions = Readonly<{
-  /** Maximum number of jobs, the newest: a positive integer. Default: all. */
+  /** Maximum number of jobs: a positive integer. If there are more, the newest are listed. Default: all. */
   newest?: number | undefined
   /** IDs of tables: lists only their jobs. Default: the jobs of all tables. */
   tables?: ReadonlySet<string> | undefined
-  /** Whether entries have their notes; otherwise these are empty. Default: true. */
+  /** Whether entries have their notes; otherwise each `note` is empty. Default: true. */
   notes?: boolean | undefined
 }>
 
@@ -80,7 +80,7 @@ export interface Job {
    */
   status(): Promise<JobStatus>
   /**
-   * Waits until the job has ended, or for `milliseconds`, and returns its status.
+   * Waits until the job has ended, but at most for `milliseconds`, and returns its status.
    * @param milliseconds - Default: 60,000. Range: 0 to 2^31 - 1.
    * @throws {StoreError} JOB_NOT_FOUND; REQUEST_VALIDATION_ERROR for a number out of its range
    * @example

@@ -1,4 +1,4 @@
-// Rows as JSON text, for servers and proxies, which neither parse nor render them.
+// Rows as JSON text, for servers and proxies, which pass rows on without parsing them.
 import type { Bytes } from '../../base/bytes.js'
 import type { FindBounds, GroupsRequest } from './find-types.js'
 import type { ExportedRows, ExportOptions } from './life-types.js'
@@ -16,7 +16,7 @@ export type PageBytesRequest = PageBounds &
     memory?: Bytes | undefined
   }>
 
-/** Changes a reservation of memory to this many bytes. Returns undefined if no wait is needed. */
+/** Changes a reservation of memory to this many bytes. Returns undefined if the caller need not wait. */
 export type ReserveMemory = (bytes: number) => Promise<void> | undefined
 
 /** A request for a page of some rows or cells as JSON bytes. See `FindPageRequest`. */
@@ -80,7 +80,7 @@ export interface OpenPage {
   /** The version of the table that the page shows. */
   readonly version: number
   /**
-   * @returns The piece; or `needs`, the `memoryBytes` that the next row takes: call again with that many.
+   * @returns The piece; or `needs`, the `memoryBytes` that the next row takes: call again with at least that many.
    * @throws {StoreError} DATA_CORRUPT, STORAGE_UNAVAILABLE
    */
   piece(request: PieceRequest): Promise<PagePiece | Readonly<{ needs: number }>>
@@ -138,8 +138,9 @@ export interface TextTable {
   /**
    * An export as CSV or NDJSON with the version of its rows, for servers, which send the version first.
    * @param request - `at`: a version in the history of the table, without `orderBy`. Default: the current version.
-   *   `reusesMemory`: whether a piece is valid only until the next is requested. Default: false.
-   * @returns `rowCount`: absent with `where`, with `search`, and if the rows that are not compacted exceed four pages.
+   *   `reusesMemory`: whether a piece is valid only until the next piece is requested. Default: false.
+   * @returns The version, the text in `pieces`, and the number of rows. `rowCount` is absent with `where`, with
+   *   `search`, and if the rows that are not compacted exceed four pages.
    * @throws {StoreError} as `toCSV`; HISTORY_GONE
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
@@ -171,7 +172,7 @@ export interface TextTable {
    */
   getJson(rowId: string): Promise<ReadJsonResult | null>
   /**
-   * One row by its key as JSON text. The values are texts: a number as in JSON, `true` or `false`.
+   * One row by its key as JSON text. The values of the key are given as texts: a number as in JSON, `true` or `false`.
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }], key: ['id'] })
    * console.log(JSON.parse((await team.table(tableId).getJsonByKey({ id: '1' }))?.json ?? '{}').id) // 1

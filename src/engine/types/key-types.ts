@@ -4,7 +4,8 @@
 export const KEY_SCOPES = ['read', 'write', 'upload'] as const
 
 /**
- * What a key may do: `read` tables and rows; `write` tables, rows and stashes; `upload` files. None contains another.
+ * What a key may do: `read` tables and rows; `write` tables, rows and stashes; `upload` files. No scope contains
+ * another.
  */
 export type KeyScope = (typeof KEY_SCOPES)[number]
 
@@ -35,7 +36,7 @@ export type AddKeyRequest = KeyRights &
 
 /** A key that the store keeps, without its secret. */
 export type ApiKey = Readonly<{
-  /** 16 lower-case hex digits. The key contains it, and it reveals nothing about the rest. */
+  /** The ID of the key: 16 lower-case hex digits. The key contains it; it reveals nothing about the rest of the key. */
   id: string
   /** The team whose tables the key reaches. */
   teamId: string
@@ -43,11 +44,11 @@ export type ApiKey = Readonly<{
   label: string
   /** What the key may do. */
   scopes: readonly KeyScope[]
-  /** Absent: all tables of the team. */
+  /** IDs of the only tables that the key reaches; absent: all tables of the team. */
   tables?: readonly string[]
-  /** Milliseconds since 1970 UTC. */
+  /** When the key was created, in milliseconds since 1970 UTC. */
   createdAt: number
-  /** Absent: never. */
+  /** When the key expires, in milliseconds since 1970 UTC; absent: never. */
   expiresAt?: number
   /** The last four characters of the key, so that people recognize it. */
   tail: string
@@ -59,8 +60,8 @@ export type AddKeyResult = ApiKey & Readonly<{ key: string }>
 /** API keys that the store keeps, for all teams. */
 export interface ApiKeys {
   /**
-   * Creates a key of 256 random bits. The store keeps its SHA-256, which is enough for a random key: a slow password
-   * hash only protects secrets that can be guessed.
+   * Creates a key of 256 random bits. The store keeps its SHA-256. This is enough for a random key: only secrets that
+   * can be guessed need a slow password hash.
    * @throws {StoreError} REQUEST_VALIDATION_ERROR; RATE_LIMITED: the store has 10,000 keys
    * @example
    * const { id, key } = await store.keys.add({ teamId: 'acme', scopes: ['read'], label: 'dashboard' })

@@ -12,8 +12,8 @@ export type TableEntry = Readonly<{ id: string; name: string }>
 /** Options of reading the names of tables. */
 export type TableNamesOptions = Readonly<{
   /**
-   * Called before the names take more memory than the last call reserved, in bytes. Returns undefined if no wait is
-   * needed. Default: nothing is reserved.
+   * Called with a number of bytes, before the names take more memory than the previous call reserved. Returns undefined
+   * if reading need not wait. Default: nothing is reserved.
    */
   reserve?: ((bytes: number) => Promise<void> | undefined) | undefined
 }>
@@ -23,22 +23,25 @@ export type TableInfo = TableEntry &
   Readonly<{
     /** The columns, in order. */
     schema: TableSchema
-    /** IDs of the columns of its key; absent: it has none. */
+    /** IDs of the columns of its key; absent: the table has no key. */
     key?: readonly string[]
     /** The number of rows. */
     rowCount: number
     /** The version of the table, which grows with each change. */
     version: number
-    /** When it was created, in milliseconds since 1970 UTC; null: unknown, by an earlier version of this package. */
+    /**
+     * When it was created, in milliseconds since 1970 UTC; null: unknown, because an earlier version of this package
+     * created it.
+     */
     createdAt: number | null
     /**
-     * When it was last changed, in milliseconds since 1970 UTC; null: not since an earlier version of this package.
-     * Every change counts, including one of the name.
+     * When it was last changed, in milliseconds since 1970 UTC; null: an earlier version of this package made the last
+     * change. Every change counts, including one of the name.
      */
     updatedAt: number | null
     /**
-     * Stored bytes of its rows, after compression: of segments, and of row records that are in no segment yet.
-     * Records that lie over a segment until the next compaction, and overwritten rows, are not counted.
+     * Stored bytes of its rows, after compression, in segments and in row records of rows that are in no segment yet.
+     * Row records that replace rows of a segment until the next compaction are not counted, nor are overwritten rows.
      */
     bytes: number
   }>
@@ -49,7 +52,9 @@ export type IfTableMatch = Readonly<{
   ifMatch?: number | bigint | undefined
 }>
 
-/** A change of a table that touches no row. It has a name or a schema, or both; or a key alone. */
+/**
+ * A change of the name, the columns or the key of a table. `key` and `convert` cannot be combined with other changes.
+ */
 export type AlterRequest = Authored &
   IfTableMatch &
   Readonly<{
@@ -69,16 +74,16 @@ export type AlterRequest = Authored &
     /**
      * IDs of the columns to drop: those that `schema` leaves out, in any order. Their cells are hidden, even if a
      * column with the same ID is added later. They stay stored until the rows are overwritten or their cells are
-     * changed. Default: none; a schema without a column of the table fails with REQUEST_VALIDATION_ERROR, whose
+     * changed. Default: none; then a schema that lacks a column of the table fails with REQUEST_VALIDATION_ERROR, whose
      * message names such columns and, up to 1,000,000 cells, the number of their cells.
      */
     drop?: readonly string[] | undefined
     /**
-     * Gives a column another type, and its cells the form of that type, in one commit, like an overwrite with rows
-     * that keep their IDs: a text is parsed like a CSV field; numbers, booleans and arrays become their JSON text. If
-     * a cell does not fit, or would be lost as an empty text, nothing is changed: COLUMN_HAS_INVALID_VALUE, with the
-     * first 100 such cells as `problems` and the number of all as `problemCount`. Not with other
-     * members. Default: none.
+     * Gives a column another type, and its cells the form of that type, in one commit, like an overwrite with rows that
+     * keep their IDs. A text is parsed like a CSV field; numbers, booleans and arrays become their JSON text. If a cell
+     * does not fit the type, or would be lost because it is an empty text, nothing is changed: the call fails with
+     * COLUMN_HAS_INVALID_VALUE, the first 100 such cells as `problems`, and the number of all as `problemCount`. Not
+     * with other members. Default: none.
      */
     convert?:
       | Readonly<{
@@ -94,16 +99,16 @@ export type AlterRequest = Authored &
     countsCells?: boolean | undefined
     /**
      * IDs of the columns of the key, 1 to 16 of them, none with arrays; null: the key is removed. From then on no two
-     * rows have equal values in all of them, however the values are written: an operation that would violate this
-     * fails with KEY_NOT_UNIQUE. Rows with an empty cell in a key column are not compared. An overwrite keeps the
-     * key. All rows are read once, and other changes of the table wait meanwhile. A table with more than 2,097,152
-     * rows without an empty cell in these columns is refused: create one with the key, and add them in parts.
+     * rows have equal values in all key columns, however the values are written: an operation that would violate this
+     * fails with KEY_NOT_UNIQUE. Rows with an empty cell in a key column are not compared. An overwrite keeps the key.
+     * All rows are read once, and other changes of the table wait meanwhile. A table with more than 2,097,152 rows
+     * without an empty cell in these columns is refused: create a table with the key, and add the rows in parts.
      * Default: the key stays.
      */
     key?: readonly string[] | null | undefined
     /**
-     * Ends the call with ABORTED, and nothing is changed. With `key` that is before the next 256 KiB of rows. After
-     * the commit has begun, the signal has no effect. Default: none.
+     * Ends the call with ABORTED, and nothing is changed. With `key`, the call ends before it reads the next 256 KiB of
+     * rows. Once the commit has begun, the signal has no effect. Default: none.
      */
     signal?: AbortSignal | undefined
   }>
@@ -131,7 +136,7 @@ export type CsvOptions = ExportOptions &
     delimiter?: ',' | '\t' | undefined
   }>
 
-/** Bytes of text, a page of rows at a time. They can be read once; `await using` ends them early. */
+/** The text of an export as bytes, a page of rows at a time. It can be read once; `await using` ends it early. */
 export type ExportedRows = DisposableIterator<Bytes>
 
 /** Options of `deleteAll`. */

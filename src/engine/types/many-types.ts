@@ -32,8 +32,8 @@ export type UpdateRowsOptions = Authored &
 export type DeleteRowsResult = Readonly<{ version: number; deleted: number; missing: number }>
 
 /**
- * A condition on the rows to delete. One that every row matches needs `all: true`, which may also stand alone.
- * Default of `all`: false.
+ * A condition on the rows to delete. A condition that every row matches is refused without `all: true`; `all: true` may
+ * also stand alone. Default of `all`: false.
  */
 export type ConditionToDelete<W = Where> =
   | Readonly<{ where: W; all?: boolean | undefined }>
@@ -42,5 +42,5 @@ export type ConditionToDelete<W = Where> =
 /** A row to delete if it has not changed. A row that does not exist counts as missing. */
 export type RowToDelete = Pick<RowUpdate, 'rowId' | 'ifMatch'>
 
-/** Rows by their IDs, or those that match a condition, at most 10,000. */
+/** The rows to delete, at most 10,000: their IDs, or a condition that they match. */
 export type RowsToDelete = readonly (string | RowToDelete)[] | ConditionToDelete

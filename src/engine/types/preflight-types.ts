@@ -25,7 +25,10 @@ export type PreflightReport = Readonly<{
   schema: TableSchema
   /** The first 1,000 problems of the whole input, in input order. */
   problems: readonly PreflightProblem[]
-  /** All problems: values that do not fit, and once for each chunk each column that the schema lacks. */
+  /**
+   * The number of all problems: of values that do not fit, and of columns that the schema lacks, which count once per
+   * chunk.
+   */
   problemCount: number
 }>
 

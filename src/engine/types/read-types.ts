@@ -13,7 +13,7 @@ export type ReadOptions = Readonly<{
 
 /** The start and the size of a page. */
 export type PageBounds = Readonly<{
-  /** Maximum number of rows of the page: a positive integer. Default, and largest effective value: `pageRowsMax`. */
+  /** Maximum number of rows of the page: a positive integer. Default, and for a greater number: `pageRowsMax`. */
   limit?: number | undefined
   /** The `continuation` of the previous page. Default: the page begins at the first row. */
   continuation?: string | undefined
@@ -39,6 +39,9 @@ export type Page = Readonly<{
   continuation?: string
   /** The version of the table that this page shows. */
   version: number
-  /** With `total`: how many rows match `where`, on all pages; with `orderBy`, in the version of that order. */
+  /**
+   * With `total`: how many rows match `where`, on all pages. With `orderBy`, it is the number at the version whose
+   * order the pages keep.
+   */
   total?: number
 }>

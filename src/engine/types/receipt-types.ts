@@ -29,9 +29,9 @@ export type ReceiptColumns = Readonly<{
 export type ReceiptDropped = Readonly<{
   /** The number of cells that did not fit, plus one for each column that the schema lacks in a chunk. */
   count: number
-  /** The same by column and rule; at most 1,000 entries. */
+  /** `count` by column and rule; at most 1,000 entries. */
   columns: readonly Readonly<{ column: string; rule: string; count: number }>[]
-  /** The first 10, in input order. */
+  /** The first 10 of the counted problems, in input order. */
   first: readonly PreflightProblem[]
 }>
 
@@ -57,16 +57,16 @@ export type Receipt = Readonly<{
   version: number
   /** The version before; 0 for a create. */
   versionBefore: number
-  /** When, in milliseconds since 1970. */
+  /** The time of the commit, in milliseconds since 1970. */
   at: number
   /** The number of rows that the operation wrote. */
   rows: number
-  /** In input order: the rows of the first chunk are the first rows that the operation wrote. */
+  /** The chunks in input order: the rows of the first chunk are the first rows that the operation wrote. */
   chunks: readonly ReceiptChunk[]
   /** How the schema changed. */
   columns: ReceiptColumns
   /** Cells that were left empty because they did not fit. */
   dropped: ReceiptDropped
-  /** Only for a merge. */
+  /** The counts of a merge; absent for other operations. */
   merge?: ReceiptMerge
 }>

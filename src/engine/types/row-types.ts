@@ -23,12 +23,12 @@ export type MayBeEmpty = Readonly<{
   allowEmpty?: boolean | undefined
 }>
 
-/** Options for rows as text: the dialect of their source. `Dialect` is for csv and tsv. */
+/** Options for rows as text: the dialect of their source. The options of `Dialect` are for csv and tsv only. */
 export type DialectOptions = Dialect &
   Readonly<{
     /**
-     * `detect`: unnamed options are detected from the first megabyte, and reported to `onReport`. Default: `plain`,
-     * which uses only the named options.
+     * `detect`: options that are not given are detected from the first megabyte, and reported to `onReport`. Default:
+     * `plain`, which uses only the given options.
      */
     dialect?: 'plain' | 'detect' | undefined
     /** For json: the path to the array of rows in an object, such as `data.items`. Default: the text is the array. */
@@ -39,7 +39,7 @@ export type DialectOptions = Dialect &
      * text. Default: a row with an object is refused.
      */
     nested?: Nested | undefined
-    /** Called with a report of what was read, and how, after all was read. Default: none. */
+    /** Called after the whole text was read, with a report of what was read and how. Default: none. */
     onReport?: ((report: IntakeReport) => void) | undefined
   }>
 
@@ -50,14 +50,17 @@ export type TextRows = MayBeEmpty &
     | Readonly<{
         /** An array of objects, as bytes of UTF-8 or as text. */
         json: Bytes | string
-        /** Characters before this text in a larger one, from which messages count. Default: 0. Range: 0 to 2^53 - 1. */
+        /**
+         * If this text is a part of a larger one: the number of characters before it, which messages add to positions.
+         * Default: 0. Range: 0 to 2^53 - 1.
+         */
         offset?: number | undefined
       }>
     | Readonly<{ csv: Bytes | string }>
     | Readonly<{ tsv: Bytes | string }>
   )
 
-/** A stream of bytes: a Node stream, a web stream, or any other async iterable of them. */
+/** A stream of bytes: a Node stream, a web stream, or any other async iterable of bytes. */
 export type ByteStream = AsyncIterable<Bytes> | ReadableStream<Bytes>
 
 /**
@@ -78,8 +81,8 @@ export type RowInput = RowObject | (object & { readonly [Symbol.iterator]?: neve
 
 /**
  * Rows as objects (an async iterable of any length is read in bounded memory), as text, as a stream of text, or as
- * `chunks`: consecutive texts, each with its own format and columns, like those of a stash. Failures count the rows
- * within a chunk, and name the chunk by its number, from 0.
+ * `chunks`: consecutive texts, each with its own format and columns, like those of a stash. An error that concerns a
+ * row has the number of the row in its chunk, and the number of the chunk, both counted from 0.
  */
 export type RowsInput =
   | Iterable<RowInput>
@@ -89,9 +92,10 @@ export type RowsInput =
   | Readonly<{ chunks: AsyncIterable<TextRows> }>
 
 /**
- * The treatment of data that does not fit the schema. `abort` (default): nothing is written, and the first
- * misfit is the error. `dropColumns`: cells that do not fit are left empty. `updateSchema`: unknown columns
- * are added and others widened until all values fit; a value that no type holds is an error as with `abort`.
+ * The treatment of data that does not fit the schema. `abort` (default): nothing is written, and the first value that
+ * does not fit is the error. `dropColumns`: cells that do not fit are left empty. `updateSchema`: unknown columns are
+ * added, and types of other columns are widened until all values fit; a value that no type holds is an error as with
+ * `abort`.
  */
 export type OnSchemaError = 'abort' | 'dropColumns' | 'updateSchema'
 
@@ -122,9 +126,9 @@ export interface RowIds extends Iterable<string> {
 export type SchemaInput = Readonly<{
   /** The columns in order. */
   columns: readonly Readonly<{
-    /** 1 to 256 characters; unique. */
+    /** The ID of the column: 1 to 256 characters, unique in the schema. */
     id: string
-    /** A name for people. Default: none; they see the ID. */
+    /** A name for people. Default: none; people then see the ID. */
     displayName?: string | undefined
     /** A kind such as `string`, short for `{ kind: 'string' }`, or `{ kind: 'array', items: { kind } }`. */
     type: ColumnKind | ColumnType
@@ -132,8 +136,8 @@ export type SchemaInput = Readonly<{
 }>
 
 /**
- * Rows of a schema: objects, of any length as an async iterable, or text. With a validator, which takes objects, text
- * and stashes fail with REQUEST_VALIDATION_ERROR.
+ * Rows of a schema: an array or an iterable of objects, or text. An async iterable may have any length. If the schema
+ * has a validator, text and stashes fail with REQUEST_VALIDATION_ERROR, because a validator takes objects.
  */
 export type TypedRowsInput<S extends AnySchema> =
   | readonly InputRow<S>[]
@@ -142,14 +146,14 @@ export type TypedRowsInput<S extends AnySchema> =
   | TextRows
   | RowStream
 
-/** The rows that fit a schema: those of a schema of `defineSchema`, or any. */
+/** The rows for a schema `S`: typed rows if `defineSchema` made the schema, otherwise any rows. */
 export type RowsOf<S> = [S] extends [never]
   ? RowsInput
   : S extends AnySchema
     ? TypedRowsInput<S>
     : RowsInput
 
-/** The key columns that fit a schema: those of a schema of `defineSchema`, or any. */
+/** The IDs of key columns for a schema `S`: the IDs of its columns if `defineSchema` made it, otherwise any text. */
 export type KeyColumnOf<S> = [S] extends [never]
   ? string
   : S extends AnySchema
@@ -195,14 +199,14 @@ export type EnsureTableRequest<S extends SchemaInput = SchemaInput> = Authored &
 export type RowsFormat = 'csv' | 'tsv' | 'json' | 'ndjson'
 
 /**
- * A new table from a file at a URL, and the dialect of the file. If an option of the dialect is named or detected,
- * the `charset` and the `header` of the file's media type count where nothing else is named. Otherwise a charset
+ * A new table from a file at a URL, and the dialect of the file. If any option of the dialect is given or detected, the
+ * `charset` and the `header` of the file's media type apply unless the request gives these options. Otherwise a charset
  * other than UTF-8 fails with REQUEST_VALIDATION_ERROR, and `header` is ignored.
  */
 export type ImportTableRequest = Authored &
   DialectOptions &
   Readonly<{
-    /** An http or https URL, under the rules of `StoreOptions.sources`. The file has at most `fileBytesMax` bytes. */
+    /** An http or https URL that `StoreOptions.sources` accepts. The file may have at most `fileBytesMax` bytes. */
     fromUrl: string
     /** The name of the table. Default: the name of the file without its extension. */
     name?: string | undefined
@@ -226,25 +230,25 @@ export type AddOptions = Authored &
     /** What to do with rows that do not fit the schema. Default: `abort`. */
     onSchemaError?: OnSchemaError | undefined
     /**
-     * Makes the operation safe to repeat: for `idempotencyTtlMs` a repeat with the same key has no effect and
-     * returns the first result, even if its stash is gone. A key belongs to one request among all creates,
-     * adds, merges, and updates and deletions of many rows of a team. A failed operation leaves the key unused, and so does an add without rows. 1 to 64
-     * printable ASCII characters; use a random text. Default: none; a repeat is another operation.
+     * Makes the operation safe to repeat: for `idempotencyTtlMs`, a repeat with the same key has no effect and returns
+     * the first result, even if its stash is gone. A team uses each key for one request only: a create, an add, a
+     * merge, `updateRows` or `deleteRows`. A failed operation leaves the key unused, and so does an add without rows. 1
+     * to 64 printable ASCII characters; use a random text. Default: none; a repeat is another operation.
      *
-     * The same key with another request fails with IDEMPOTENCY_KEY_REUSED and changes nothing. A request is
-     * compared by the operation, the table of an add, `onSchemaError`, the name and the schema of a create, and
-     * the rows: text and arrays as a whole, a stash by its ID. Other iterables are not compared, because that
-     * would mean reading them: use a new key for each import from one.
+     * The same key with another request fails with IDEMPOTENCY_KEY_REUSED and changes nothing. Requests are compared by
+     * the operation, the table of an add, `onSchemaError`, the name and the schema of a create, and the rows: text and
+     * arrays as a whole, a stash by its ID. Other iterables are not compared, because that would mean reading them: use
+     * a new key for each import from such an iterable.
      */
     idempotencyKey?: string | undefined
     /**
-     * A digest of the request, 32 bytes, that is compared instead of the request. For callers that forward requests, such
-     * as the HTTP contract. Only with `idempotencyKey`. Default: none.
+     * A digest of the request, 32 bytes, that is compared instead of the request. It is for callers that forward
+     * requests, such as the HTTP contract. Only with `idempotencyKey`. Default: none.
      */
     requestDigest?: Bytes | undefined
     /**
-     * Whether the result has a receipt, which the table keeps. For this the written rows are read once more, which
-     * takes about as long as a scan of them. A preflight ignores it. Default: false.
+     * Whether the result has a receipt, which the table keeps. For the receipt, the written rows are read once more,
+     * which takes about as long as a scan of these rows. A preflight ignores it. Default: false.
      */
     receipt?: boolean | undefined
   }>
@@ -264,12 +268,12 @@ export type OverwriteRequest = Authored &
     receipt?: boolean | undefined
   }>
 
-/** The request that `table.preflight` checks: of an overwrite, or of an add. */
+/** The request that `table.preflight` checks: the request of an overwrite or of an add. */
 export type TablePreflightRequest = OverwriteRequest &
   Readonly<{
     /**
-     * Whether the rows would replace those of the table, or be added; then their keys are also compared with those of
-     * the table. An add has no `schema` and no `ifMatch`. Default: `overwrite`.
+     * `overwrite`: the rows would replace those of the table. `add`: they would be added, so their keys are also
+     * compared with those of the table. An add has no `schema` and no `ifMatch`. Default: `overwrite`.
      */
     operation?: 'add' | 'overwrite' | undefined
     /** Whether the keys of added rows are compared with those of the table, too. Default: true. */
@@ -291,7 +295,7 @@ export type ChangeResult = Readonly<{
   version: number
   /** The IDs of the written rows, in input order. */
   rowIds: RowIds
-  /** Only if requested. A repeat of an add or a create has it as long as it is kept. */
+  /** The receipt, if it was requested. The result of a repeated add or create has it as long as the table keeps it. */
   receipt?: Receipt
 }>
 /** A created table, its version, and the IDs of its rows in input order. */
@@ -302,7 +306,7 @@ export type ChunkResult = Readonly<{ rows: number }>
 
 /** A chunk of a stash. */
 export type StashChunk = Readonly<{
-  /** Its place among the chunks. */
+  /** The serial of the chunk, which orders the chunks of its stash. */
   serial: string
   /** The number of its rows. */
   rows: number
@@ -314,9 +318,9 @@ export type StashEntry = Readonly<{
   id: string
   /** The number of its chunks. */
   chunks: number
-  /** The number of rows in all of them. */
+  /** The number of rows in all its chunks. */
   rows: number
-  /** Their size in the store, in bytes. */
+  /** Stored size of its chunks, in bytes. */
   bytes: number
   /** When its first chunk was put, in milliseconds since 1970 UTC. */
   createdAt: number
@@ -324,7 +328,9 @@ export type StashEntry = Readonly<{
   expiresAt: number
 }>
 
-/** Rows that are staged in chunks, to become rows of a table in one operation. The operation keeps the stash. */
+/**
+ * Rows that are staged in chunks, to become rows of a table in one operation. The operation does not delete the stash.
+ */
 export interface Stash {
   /** Names the stash in its team. */
   readonly id: string
@@ -344,7 +350,7 @@ export interface Stash {
   put(serial: string | number, rows: RowsInput, options?: Abortable): Promise<ChunkResult>
   /**
    * The chunks, in order.
-   * @throws {StoreError} STASH_NOT_FOUND if there are none, they have expired or may be lost
+   * @throws {StoreError} STASH_NOT_FOUND if the stash has no chunks, or if chunks have expired or may be lost
    * @example
    * const stash = team.stash('orders')
    * await stash.put(0, [{ id: 1 }])
@@ -353,7 +359,7 @@ export interface Stash {
   chunks(): Promise<readonly StashChunk[]>
   /**
    * Deletes the stash. Tables made from it stay.
-   * @returns whether there was one, even if it had expired.
+   * @returns whether the stash existed; an expired stash counts too.
    * @throws {StoreError} as every call: see `Store`
    * @example
    * await team.stash('orders').put(0, [{ id: 1 }])

@@ -11,12 +11,12 @@ export interface LimitOptions {
   /**
    * Free space that writes must leave on the disk of the store, in bytes. Below it, changes that need space fail with
    * INSUFFICIENT_STORAGE; reads and deletions still work. Only for stores that know their free space, such as those of
-   * `openDirectory`; it is measured once a second. 0 is no limit: the disk may then become full.
-   * Default: 256 MiB. Range: 0 to 2^53 - 1.
+   * `openDirectory`, which measure it once a second. 0 is no limit: the disk may then become full. Default: 256 MiB.
+   * Range: 0 to 2^53 - 1.
    */
   readonly freeDiskBytesMin?: number
   /**
-   * Maximum number of tables per team; a further one fails with LIMIT_EXCEEDED. Default: 10,000. Range: 0 to
+   * Maximum number of tables per team; creating a further one fails with LIMIT_EXCEEDED. Default: 10,000. Range: 0 to
    * 1,000,000.
    */
   readonly tablesMax?: number
@@ -28,10 +28,10 @@ export interface LimitOptions {
    */
   readonly tableNamesBytesMax?: number
   /**
-   * Maximum number of unexpired stashes of one team; a chunk of a further one fails with LIMIT_EXCEEDED. Concurrent
-   * chunks may exceed it together. Processes that share a store each use a share of the limit before they count
-   * again, so together they may exceed it somewhat. The same holds for the limits of bytes, keys and uploads below.
-   * Default: 1,000. Range: 0 to 1,000,000.
+   * Maximum number of unexpired stashes of one team; a chunk of a further stash fails with LIMIT_EXCEEDED. Concurrent
+   * chunks may exceed it together. Processes that share a store each use a share of the limit before they count again,
+   * so together they may exceed it somewhat. The same holds for the limits of bytes, keys and uploads below. Default:
+   * 1,000. Range: 0 to 1,000,000.
    */
   readonly stashesMax?: number
   /**
@@ -50,8 +50,8 @@ export interface LimitOptions {
   readonly teamRowBytesMax?: number
   /**
    * Maximum number of idempotency keys kept for one team; an operation with a further one fails with LIMIT_EXCEEDED
-   * until some have expired and a garbage collection has run. Over HTTP, an API key that is limited to tables leaves
-   * at least as much room as it takes. Default: 100,000. Range: 0 to 10,000,000.
+   * until some have expired and a garbage collection has run. Over HTTP, an API key that is limited to tables may store
+   * a further one only while fewer of its own are kept than are still free. Default: 100,000. Range: 0 to 10,000,000.
    */
   readonly idempotencyKeysMax?: number
   /** Maximum number of columns of a table or a chunk. Default: 1,000. Range: 1 to 10,000. */
@@ -66,8 +66,8 @@ export interface LimitOptions {
    */
   readonly pageBytesMax?: number
   /**
-   * Maximum number of chunks of one stash; a stash to which several processes added more cannot be used. Default:
-   * 20,000. Range: 1 to 65,535.
+   * Maximum number of chunks of one stash; a stash that exceeds it, because several processes added chunks
+   * concurrently, cannot be used. Default: 20,000. Range: 1 to 65,535.
    */
   readonly stashChunksMax?: number
   /** Maximum number of overwritten row sets of a table that stay readable. Default: 2. Range: 0 to 100. */
@@ -88,14 +88,14 @@ export interface LimitOptions {
   /** Maximum number of open uploads of one owner. Default: 50. Range: 1 to 10,000. */
   readonly uploadsOpenMax?: number
   /**
-   * Maximum number of uploads and source URLs that are read concurrently. A team starts one only while it has fewer
-   * in progress than there are free places, so a single team uses at most half of the places. Further ones wait. If
-   * 1,000 wait, or 500 of one team, further ones fail with RATE_LIMITED. Default: 64. Range: 1 to 10,000.
+   * Maximum number of uploads and source URLs that are read concurrently. A team starts one only while it has fewer in
+   * progress than places are free, so a single team uses at most half of the places. The others wait. If 1,000 are
+   * waiting, or 500 of one team, a further one fails with RATE_LIMITED. Default: 64. Range: 1 to 10,000.
    */
   readonly filesInFlightMax?: number
   /**
-   * Maximum number of jobs that run concurrently. A team starts one only while it has fewer than there are free
-   * places; the others wait. Default: 4. Range: 1 to 1,000.
+   * Maximum number of jobs that run concurrently. A team starts one only while it has fewer running jobs than places
+   * are free; the others wait. Default: 4. Range: 1 to 1,000.
    */
   readonly jobsInFlightMax?: number
 }
@@ -107,7 +107,7 @@ export interface BehaviorOptions {
    * Default: `on`.
    */
   readonly formatChecks?: 'on' | 'off'
-  /** Fetches files from URLs. Default: none, and `fromUrl` and imports from URLs fail; `openDirectory` has one. */
+  /** Fetches files from URLs. Default: none; `fromUrl` and imports from URLs then fail. `openDirectory` has one. */
   readonly sources?: UrlFetcher
   /**
    * Called before a file is stored, for one file of a team at a time; it must not change files itself. If it
@@ -136,22 +136,23 @@ export interface BehaviorOptions {
    */
   readonly idempotencyTtlMs?: number
   /**
-   * How long overwritten rows of a table stay readable for walks in progress, in milliseconds. Default: 1 hour. Range:
-   * 0 to 30 days.
+   * How long overwritten rows of a table stay readable for scans and walks through pages that are in progress, in
+   * milliseconds. Default: 1 hour. Range: 0 to 30 days.
    */
   readonly overwrittenRowsTtlMs?: number
   /**
    * How long the changes of a table and the earlier forms of its rows are kept for `table.changes`, `table.watch` and
-   * `table.at`, in milliseconds. Garbage collection deletes what is older; on a shared store within a day.
-   * Overwritten rows stay readable as long, up to `overwrittenBytesMax`. Each change of a row also stores the earlier
-   * row. 0 keeps no history, and deletes any. Without the option, no history is recorded, and the history of a table
-   * stays until the table changes, so a program that only reads does not delete it. All processes of a shared store
-   * must have the same value. Default: not set, which records as much as 0. Range: 0 to 30 days.
+   * `table.at`, in milliseconds. Garbage collection deletes older ones, on a shared store within a day. Overwritten
+   * rows stay readable for the same time, up to `overwrittenBytesMax`. Each change of a row also stores the earlier
+   * row. 0 records no history, and deletes the existing history. Without the option, no history is recorded, and the
+   * existing history of a table stays until the table changes, so a program that only reads does not delete it. All
+   * processes of a shared store must have the same value. Default: not set, which records as much as 0. Range: 0 to 30
+   * days.
    */
   readonly historyRetentionMs?: number
   /**
    * How long an object must have been unreferenced before garbage collection deletes it, in milliseconds. The delay
-   * protects readers that looked the object up earlier. If their process pauses longer, they fail with
+   * protects readers that looked the object up earlier. A reader whose process pauses for longer fails with
    * STORAGE_UNAVAILABLE. Default: 10 minutes. Range: 0 to 1 day.
    */
   readonly orphanGraceMs?: number
@@ -177,23 +178,23 @@ export interface BehaviorOptions {
   /** How long a job is kept after its end, in milliseconds. Default: 7 days. Range: 1 minute to 30 days. */
   readonly jobTtlMs?: number
   /**
-   * How long a process may leave its lease, or the lease of a job, unrenewed before others consider it ended, in
-   * milliseconds. They then take over its jobs, garbage collections and compactions, and delete the objects that it
-   * had not linked. If it is still alive, its operations in progress fail with STORAGE_UNAVAILABLE. All processes of
-   * a store must have the same value. Only for a key-value store that several processes share. Default: 30 seconds.
-   * Range: 100 ms to 10 minutes.
+   * How long a process may leave its lease, or the lease of a job, unrenewed before other processes consider it ended,
+   * in milliseconds. They then take over its jobs, garbage collections and compactions, and delete the objects that it
+   * wrote but no record names yet. If the process is still alive, its operations in progress fail with
+   * STORAGE_UNAVAILABLE. All processes of a store must have the same value. Only for a key-value store that several
+   * processes share. Default: 30 seconds. Range: 100 ms to 10 minutes.
    */
   readonly jobLeaseMs?: number
   /**
-   * How much the clock of a process may differ from that of a shared store's database, in milliseconds. They are
-   * compared at open and three times per `jobLeaseMs`. If they differ more, whatever begins or ends a lifetime fails
-   * with STORAGE_UNAVAILABLE, including garbage collections. Default: 5 minutes. Range: 1 second to 2^53 - 1, which
-   * is no limit.
+   * How much the clock of a process may differ from that of a shared store's database, in milliseconds. The clocks are
+   * compared at open and three times per `jobLeaseMs`. If they differ more, every operation that begins or ends a
+   * lifetime fails with STORAGE_UNAVAILABLE, including garbage collections. Default: 5 minutes. Range: 1 second to 2^53
+   * - 1, which is no limit.
    */
   readonly clockSkewMs?: number
-  /** The time source. Default: the system's. */
+  /** The time source. Default: the clock of the system. */
   readonly clock?: Clock
-  /** The source of IDs and nonces. Default: the system's, fit for secrets. */
+  /** The source of random IDs and nonces. Default: that of the system, which is fit for secrets. */
   readonly random?: Random
 }
 
@@ -201,8 +202,8 @@ export interface BehaviorOptions {
 export interface PerformanceOptions {
   /**
    * Maximum estimated memory of all caches of the store together, in bytes. Each cache has a share, which
-   * `store.memory()` reports. A fifth is for frames, footers and rows of point reads, a sixth for sorted rows, which
-   * take 8 bytes each. 0 caches nothing. Default: 96 MiB. Range: 0 to 16 GiB.
+   * `store.memory()` reports. A fifth is for frames, footers and rows of point reads; a sixth is for orders of sorted
+   * rows, which take 8 bytes per row. 0 caches nothing. Default: 96 MiB. Range: 0 to 16 GiB.
    */
   readonly cacheBytesMax?: number
   /**
@@ -220,16 +221,16 @@ export interface PerformanceOptions {
    */
   readonly compression?: 'auto' | Compression
   /**
-   * Compression of the segments of tables that have reached the age of `recompressionAgeMs`: a background task
-   * rewrites those that are not compressed, with the same rows, row IDs and versions. `none` rewrites none. Default:
+   * Compression of the segments of tables that have reached the age of `recompressionAgeMs`: a background task rewrites
+   * those that are not compressed, with the same rows, row IDs and versions. `none` rewrites no segment. Default:
    * `auto`, which is `zstd` if `compression` is `auto` and the runtime has zstd, otherwise `none`.
    */
   readonly recompression?: 'auto' | Compression
   /**
    * Whether new segments store the least and the greatest value of their columns, and a filter of the values, so that
-   * reads with a condition skip segments without a matching row. They take up to 256 KiB of a segment. `true` is for
-   * all columns, and makes writing rows two thirds to four fifths slower; a list of 1 to 32 IDs is for the columns
-   * with these IDs, in any table: one ID makes it a tenth to a fifth slower. A column with a text of more than 128
+   * reads with a condition skip segments without a matching row. These data take up to 256 KiB of a segment. `true` is
+   * for all columns, and makes writing rows two thirds to four fifths slower; a list of 1 to 32 IDs is for the columns
+   * with these IDs, in any table: one ID makes writing a tenth to a fifth slower. A column with a text of more than 128
    * bytes has no filter. Stores without the option can read such segments too. Default: false.
    */
   readonly valueFilters?: boolean | readonly string[]
@@ -241,20 +242,21 @@ export interface PerformanceOptions {
    */
   readonly segmentBytesMax?: number
   /**
-   * Maximum number of rows of an add that become row records instead of a segment, if their text is at most
-   * `inlineBytesMax`. Default: 1,000. Range: 0 to 1,000.
+   * Maximum number of rows of an add whose rows become row records instead of a segment, if their text has at most
+   * `inlineBytesMax` bytes. Default: 1,000. Range: 0 to 1,000.
    */
   readonly inlineRowsMax?: number
   /** Maximum size of the text of such an add, in bytes. See `inlineRowsMax`. Default: 256 KiB. Range: 0 to 1 MiB. */
   readonly inlineBytesMax?: number
   /**
-   * Maximum memory of a merge for the keys of its rows, in bytes: 31 per row. A merge of more rows reads both sides
-   * once per part of the keys. Each concurrent merge may use that much. Default: 128 MiB. Range: 1 MiB to 16 GiB.
+   * Maximum memory of a merge for the keys of its rows, in bytes: 31 per row. A merge of more rows divides the keys
+   * into parts, and reads the table and the input once per part. Each concurrent merge may use that much. Default: 128
+   * MiB. Range: 1 MiB to 16 GiB.
    */
   readonly mergeBytesMax?: number
   /**
-   * Background work: garbage collection, compaction, recompression and jobs. `false` does none, and continues no job that
-   * an earlier opening started; `store.maintain()` still works. Default: the defaults of its members.
+   * Background work: garbage collection, compaction, recompression and jobs. `false`: there is none, and jobs that an
+   * earlier opening started are not continued; `store.maintain()` still works. Default: the defaults of its members.
    */
   readonly maintenance?: false | MaintenanceOptions
 }
@@ -268,7 +270,8 @@ export interface MaintenanceOptions {
   readonly garbageCollectionIntervalMs?: number
   /**
    * Time between two background garbage collections of files, in milliseconds; with 0 only `store.maintain()` collects
-   * them. At the open, as for `garbageCollectionIntervalMs`. Default: 1 hour. Range: 0 to 1 day.
+   * them. A store also collects files when it is opened, under the condition of `garbageCollectionIntervalMs`. Default:
+   * 1 hour. Range: 0 to 1 day.
    */
   readonly fileCollectionIntervalMs?: number
   /**
@@ -276,8 +279,8 @@ export interface MaintenanceOptions {
    */
   readonly compactionIntervalMs?: number
   /**
-   * A compaction rewrites a segment that has at least this many row records over it. Fewer cost readers less than
-   * the rewrite does. Default: 64. Range: 1 to 65,536.
+   * A compaction rewrites a segment if at least this many row records replace or delete rows of it. Fewer records cost
+   * readers less than the rewrite costs. Default: 64. Range: 1 to 65,536.
    */
   readonly compactionRecordsMin?: number
   /**
@@ -291,8 +294,8 @@ export interface MaintenanceOptions {
    */
   readonly recompressionAgeMs?: number
   /**
-   * How much smaller a segment must get to be compressed, in percent; one that saves less stays as it is. With 0 all
-   * are rewritten. Default: 10. Range: 0 to 99.
+   * How much smaller a segment must get to be compressed, in percent; a segment that gets less smaller stays as it is.
+   * With 0, all segments are rewritten. Default: 10. Range: 0 to 99.
    */
   readonly recompressionSavingMin?: number
   /**
@@ -313,8 +316,8 @@ export interface StoreOptions extends LimitOptions, BehaviorOptions, Performance
 /**
  * A background task of a store. `garbageCollection` deletes unreferenced and expired data, `fileCollection` deletes
  * files that no row names, `compaction` rewrites segments with their row records, `recompression` compresses segments
- * of some age, `codecs` records at open which compressions the segments use, `jobs` runs jobs and takes over those
- * that another process left, and `lease` renews the lease of this process on a shared store.
+ * of the age of `recompressionAgeMs`, `codecs` records at open which compressions the segments use, `jobs` runs jobs
+ * and takes over those that another process left, and `lease` renews the lease of this process on a shared store.
  */
 export type BackgroundTask =
   | 'garbageCollection'

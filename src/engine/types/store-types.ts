@@ -53,10 +53,10 @@ export type { TypedTable } from './typed-types.js'
 /**
  * An open store. Everything in it belongs to a team; see `team`.
  *
- * Every call on it, its teams, tables, stashes, files and jobs may fail with STORE_CLOSED, STORAGE_UNAVAILABLE and,
- * if stored bytes are damaged, DATA_CORRUPT; a change also with INSUFFICIENT_STORAGE, and with DATA_LOSS after the
- * store found that acknowledged commits are missing. The methods name the other codes, and these where they have a
- * further meaning.
+ * Every call on it, its teams, tables, stashes, files and jobs may fail with STORE_CLOSED, STORAGE_UNAVAILABLE and, if
+ * stored bytes are damaged, DATA_CORRUPT; a change also with INSUFFICIENT_STORAGE, and with DATA_LOSS after the store
+ * found that acknowledged commits are missing. Each method lists its other codes, and one of these codes only where it
+ * has a further meaning.
  */
 export interface Store extends Disposing {
   /**
@@ -76,11 +76,11 @@ export interface Store extends Disposing {
    */
   teams(): Promise<readonly string[]>
   /**
-   * Compacts row records into segments, then deletes what is unreferenced or expired. Both also run in the
-   * background. On a shared store, one process does this for each team in the background, until that process ends;
-   * this call does it for all teams, and concurrent background work of other processes ends without effect. The call
-   * reads all records. The background work of a shared store does so once a day, and otherwise reads only where
-   * changes have left work.
+   * Compacts row records into segments, then deletes what is unreferenced or expired. Both also run in the background.
+   * On a shared store, one process does this for each team in the background, until that process ends; this call does
+   * it for all teams, and concurrent background work of other processes ends without effect. The call reads all
+   * records. The background work of a shared store reads all records once a day, and otherwise only those of tables and
+   * teams where changes have left work.
    * @throws {StoreError} OPTION_NOT_ALLOWED, ABORTED, and as every call: see `Store`
    * @example
    * const { objects, stashes } = await store.maintain() // what was deleted
@@ -97,9 +97,9 @@ export interface Store extends Disposing {
    */
   verify(options?: VerifyOptions): Promise<VerifyReport>
   /**
-   * Backs up the store while it is in use: its content at one moment, as bytes for `restoreBackup`. They contain
-   * secrets, such as the keys that sign upload locations. No object is deleted until the iterator has ended, so
-   * read it without long pauses.
+   * Backs up the store while it is in use: its content at one moment, as bytes for `restoreBackup`. The bytes contain
+   * secrets, such as the keys that sign upload locations. No object is deleted until the iterator has ended, so read it
+   * without long pauses.
    * @throws {StoreError} from the iterator, whose bytes are then no backup: OPTION_NOT_ALLOWED, ABORTED,
    *   STORE_CLOSED (the store was closed meanwhile), DATA_CORRUPT (damaged data is not backed up), STORAGE_UNAVAILABLE
    * @example
@@ -109,8 +109,8 @@ export interface Store extends Disposing {
    */
   backup(options?: BackupOptions): DisposableIterator<Bytes>
   /**
-   * Waits for operations in flight, then frees everything. Later calls fail with STORE_CLOSED, and so do the next call
-   * of a transaction and an operation that still reads a stream of bytes. `await using` calls it.
+   * Waits for operations in progress, then frees all resources. Later calls fail with STORE_CLOSED, and so do the next
+   * call of a transaction and an operation that still reads a stream of bytes. `await using` calls it.
    * @throws {StoreError} STORAGE_UNAVAILABLE, DATA_LOSS: the store lost its directory, or the lock on it; it is
    *   closed anyway
    * @example
@@ -119,8 +119,8 @@ export interface Store extends Disposing {
    */
   close(): Promise<void>
   /**
-   * The current size of the store's caches and buffer pools, for a metrics gauge. Cheap: no entry is visited. The sizes
-   * are the estimates to which the limits apply.
+   * The current size of the store's caches and buffer pools, for a metrics gauge. The call is cheap, because no entry
+   * of a cache is visited. The sizes are the estimates to which the limits apply.
    * @example
    * const { cacheBytes, cacheBytesMax } = store.memory()
    * console.log(cacheBytes <= cacheBytesMax, cacheBytesMax) // true 100663296
@@ -177,11 +177,12 @@ export interface Team {
     request: CreateTableRequest<S> & Abortable,
   ): Promise<CreateResult>
   /**
-   * The table with a name, with at least these columns. It is created if there is none; otherwise the columns that it
-   * lacks are added, and types are widened by the rules of `updateSchema`. Rows, display names and other columns stay
-   * as they are. Concurrent calls make one table. Of several tables with the name, it is the oldest.
-   * @throws {StoreError} as `createTable`; REQUEST_VALIDATION_ERROR for a column whose cells its type would not hold, and
-   *   for a table with another key
+   * Returns the table with a name, which then has at least the requested columns. If there is none, it is created;
+   * otherwise the columns that it lacks are added, and types are widened by the rules of `updateSchema`. Rows, display
+   * names and other columns stay as they are. Concurrent calls create only one table. If several tables have the name,
+   * the oldest is used.
+   * @throws {StoreError} as `createTable`; REQUEST_VALIDATION_ERROR if cells of a column do not fit the requested type,
+   *   or if the table has another key
    * @example
    * import { defineSchema } from 'rowstash'
    *
@@ -194,8 +195,8 @@ export interface Team {
     request: EnsureTableRequest<S> & Abortable,
   ): Promise<TypedTable<S>>
   /**
-   * The same with any schema.
-   * @throws {StoreError} as above
+   * `ensureTable` with any schema, for a table without types.
+   * @throws {StoreError} as the `ensureTable` above
    * @example
    * const columns = [{ id: 'total', type: 'number' }] as const
    * const orders = await team.ensureTable({ name: 'Orders', schema: { columns } })
@@ -214,11 +215,11 @@ export interface Team {
    */
   importTable(request: ImportTableRequest & Abortable): Promise<CreateResult>
   /**
-   * Checks the request of a create and writes nothing. Its `idempotencyKey` has no effect. Values that do not fit,
-   * and columns that the schema lacks, are in the report. Every other failure is the error of the create itself, such
-   * as KEY_NOT_UNIQUE for rows with one key, if all values fit. All rows are read for this, including those of a
+   * Checks the request of a create and writes nothing. Its `idempotencyKey` has no effect. Values that do not fit, and
+   * columns that the schema lacks, are in the report. Every other failure is the error of the create itself, such as
+   * KEY_NOT_UNIQUE for two rows with the same key, if all values fit. All rows are read for this, including those of a
    * stash.
-   * @param request - With `signal`, which ends the call with ABORTED before the next segment of rows.
+   * @param request - Its `signal` ends the call with ABORTED before the next segment of rows is read.
    * @throws {StoreError} as `createTable`
    * @example
    * const schema = { columns: [{ id: 'total', type: 'number' }] } as const
@@ -292,25 +293,25 @@ export interface Team {
    * Runs a function whose changes of tables are committed together when it resolves, or not at all when it rejects.
    *
    * All its reads show one moment, and nobody changes any of the tables between that moment and the commit: the
-   * transactions and all other operations of the team are serializable. Nothing is locked. If others have changed a
-   * table that it read or changed, the function is called again, on the current tables, up to 10 times in all. So it
-   * must have no other side effects, and must await all that it calls. Even in a call that will be repeated, its
-   * reads show one moment.
+   * transactions and all other operations of the team are serializable. Nothing is locked. If other operations have
+   * meanwhile changed a table that the function read or changed, the function is called again, on the current tables,
+   * up to 10 times in all. So the function must have no other side effects, and must await all that it calls. Even in a
+   * call that will be repeated, its reads show one moment.
    *
-   * Each call checks the key of a table, on the rows that earlier calls left: to exchange the keys of two rows, use
-   * one `updateRows`.
+   * Each call that changes a table with a key checks the key at once, with the rows as the earlier calls left them: to
+   * exchange the keys of two rows, use one `updateRows`.
    *
-   * Limits of one transaction: 100 tables, 20,000 records and 16 MiB of changes (a record is a changed row; a segment
-   * of added rows counts as a part of one), 100,000 rows read. Merges, receipts, idempotency keys, jobs, imports,
-   * files and other transactions cannot be part of it: a call of `team.transaction` within the function is a
-   * transaction of its own, which does not see this one's changes and makes it be repeated if it changes the same
-   * tables.
+   * Limits of one transaction: 100 tables, 20,000 records and 16 MiB of changes (a changed row is one record; a segment
+   * of added rows counts as a part of one), and 100,000 rows that are read. Merges, receipts, idempotency keys, jobs,
+   * imports, files and other transactions cannot be part of it: a call of `team.transaction` within the function is a
+   * transaction of its own, which does not see the changes of the outer one. If it changes the same tables, the outer
+   * function is called again.
    *
    * A `signal` ends the transaction with ABORTED, and nothing is committed: the function is not called again, its
    * next call of the transaction fails, and its result is not used. The function itself is awaited. Once the commit
    * has begun, the signal has no effect: the transaction resolves if it was committed, fails with ABORTED if the
    * commit was refused because of other changes, and fails as without a signal if the outcome is unknown.
-   * @param options - `signal`.
+   * @param options - `signal`, and `author` and `note` for the logs of the changed tables.
    * @returns the result of the function.
    * @throws {StoreError} TRANSACTION_CONFLICT with outcome `unchanged` after 10 calls; LIMIT_EXCEEDED; what the function
    *   throws; ABORTED; STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
@@ -337,7 +338,7 @@ export interface Team {
    */
   stash(stashId: string): Stash
   /**
-   * The usable stashes, ordered by ID: those that have neither expired nor may have lost chunks.
+   * The usable stashes, ordered by ID. A stash is not usable if it has expired or may have lost chunks.
    * @throws {StoreError} as every call: see `Store`
    * @example
    * await team.stash('orders').put(0, [{ id: 1 }, { id: 2 }])
@@ -350,8 +351,8 @@ export interface Team {
    * by itself is refused here, as the operation would refuse it.
    * @throws {StoreError} REQUEST_VALIDATION_ERROR, TABLE_NOT_FOUND, STASH_NOT_FOUND, LIMIT_EXCEEDED,
    *   COLUMN_ID_NOT_FOUND, COLUMN_HAS_INVALID_VALUE, COLUMN_ID_RESERVED, COLUMN_ID_NOT_UNIQUE; RATE_LIMITED: the team
-   *   has 100 open jobs in this process, or as many as are free of 1,000 for all teams; SOURCE_URL_NOT_ALLOWED: an
-   *   import, in a process without `sources`
+   *   has 100 open jobs in this process, or as many as are still free of the 1,000 for all teams;
+   *   SOURCE_URL_NOT_ALLOWED: the job is an import, and the store has no `sources`
    * @example
    * const job = await team.startJob({ create: { name: 'Orders', rows: [{ id: 1 }] } })
    * const status = await job.wait()
@@ -375,10 +376,10 @@ export interface Team {
    */
   jobs(options?: JobsOptions): Promise<readonly JobEntry[]>
   /**
-   * Deletes everything of the team: tables, stashes, uploads, files, jobs, receipts, and the results under
-   * idempotency keys. Running jobs fail. When it resolves, the team is as if it had never been used, except for its
-   * API keys, and for rows that scans in progress still read. An interrupted call can be repeated: what is deleted
-   * stays deleted. Data that others add meanwhile is complete or gone afterwards.
+   * Deletes everything of the team: tables, stashes, uploads, files, jobs, receipts, and the results under idempotency
+   * keys. Running jobs fail. When it resolves, the team is as if it had never been used, except for its API keys, and
+   * for rows that scans in progress still read. An interrupted call can be repeated: what is deleted stays deleted.
+   * Data that others add meanwhile is afterwards either complete or deleted.
    * @throws {StoreError} STORAGE_UNAVAILABLE: others keep adding data to the team. The `outcome` of every failure of
    *   the storage is `unknown`: some data may be deleted. REQUEST_VALIDATION_ERROR, ABORTED
    * @example

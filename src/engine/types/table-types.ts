@@ -51,9 +51,9 @@ import type {
 /**
  * A table, as objects and values. Every change is atomic, durable when it resolves, and makes a new version.
  *
- * A read of a missing row returns null, and a delete returns whether the row existed; so do the files and stashes of a
- * team. A change of a missing row fails with ROW_NOT_FOUND, any operation on a missing table with TABLE_NOT_FOUND.
- * `Store` says with which codes every call may fail.
+ * A read of a missing row returns null, and a delete returns whether the row existed; the same holds for the files and
+ * stashes of a team. A change of a missing row fails with ROW_NOT_FOUND; any operation on a missing table fails with
+ * TABLE_NOT_FOUND. `Store` says with which codes every call may fail.
  */
 export interface Table extends TableLog, TextTable {
   /** The ID of the table, as returned by `createTable`. */
@@ -86,8 +86,8 @@ export interface Table extends TableLog, TextTable {
    */
   version(): Promise<number>
   /**
-   * One page of rows in order of insertion. Pass its `continuation` to get the next one. A walk to the end shows each
-   * row that existed throughout exactly once.
+   * One page of rows in order of insertion. Pass its `continuation` to get the next page. All pages together contain
+   * each row that existed from the first to the last page exactly once.
    * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, CONTINUATION_INVALID, DATA_CORRUPT
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
@@ -100,7 +100,8 @@ export interface Table extends TableLog, TextTable {
    * One row and its version; null if the table has no such row.
    * @param row - Its ID, or the values of the key columns of a table with a key: `{ email: 'a@b.example' }`. The key
    *   index finds the row without a scan.
-   * @throws {StoreError} TABLE_NOT_FOUND, DATA_CORRUPT; REQUEST_VALIDATION_ERROR: these are not the columns of the key
+   * @throws {StoreError} TABLE_NOT_FOUND, DATA_CORRUPT; REQUEST_VALIDATION_ERROR: `row` does not have exactly the
+   *   columns of the key
    * @example
    * const rows = [{ email: 'a@example.com', plan: 'pro' }]
    * const { tableId, rowIds } = await team.createTable({ name: 'Customers', rows, key: ['email'] })
@@ -120,9 +121,9 @@ export interface Table extends TableLog, TextTable {
    */
   getMany(rowIds: readonly string[], options?: ReadOptions): Promise<readonly (ReadResult | null)[]>
   /**
-   * All rows, or those that `options` select, in order and in bounded memory: 1,000 at a time. A concurrent overwrite
-   * does not affect it. If objects are on another machine, the next 1,000 are read while the caller uses the current
-   * ones.
+   * All rows, or those that `options` select, in order and in bounded memory: 1,000 rows are read at a time. A
+   * concurrent overwrite does not affect it. If objects are on another machine, the next 1,000 are read while the
+   * caller uses the current ones.
    * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, ABORTED, DATA_CORRUPT
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: { csv: 'id,total\n1,5\n2,12' } })
@@ -130,8 +131,8 @@ export interface Table extends TableLog, TextTable {
    */
   scan(options?: ScanOptions): DisposableIterator<RowWithId>
   /**
-   * The rows that match: `scan` with `where`. A condition is compared to the stored bytes; a row that does not match
-   * never becomes an object.
+   * The rows that match: `scan` with `where`. The condition is checked on the stored bytes, so a row that does not
+   * match never becomes an object.
    * @throws {StoreError} as `scan`
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: { csv: 'id,total\n1,5\n2,12' } })
@@ -147,8 +148,9 @@ export interface Table extends TableLog, TextTable {
    */
   count(where?: Where, options?: CountOptions): Promise<number>
   /**
-   * Groups the matching rows by the values of some columns. Largest groups first, equally large ones by their values.
-   * One scan; at most 10,000 groups, and 4 MiB of their values.
+   * Groups the matching rows by the values of some columns. The largest groups come first; equally large groups are
+   * ordered by their values. The table is scanned once. There may be at most 10,000 groups, with at most 4 MiB of
+   * values.
    * @param request - `numbers`: the form of numbers in `values`, `least` and `greatest`, as in `ReadOptions`.
    * @throws {StoreError} as `scan`; REQUEST_VALIDATION_ERROR, also if there are more groups, or if a sum has more than 400
    *   digits on one side of its point; TRANSACTION_CONFLICT if columns are changed again and again meanwhile
@@ -188,9 +190,9 @@ export interface Table extends TableLog, TextTable {
     options?: UpdateOptions,
   ): Promise<Readonly<{ version: number }>>
   /**
-   * Changes the given cells of many rows, all or none, in one commit: all of them get the same version. At most 10,000
-   * rows, and 16 MiB of their text after the update. No row may occur twice. An update without cells only checks its
-   * row.
+   * Changes the given cells of many rows, all or none, in one commit: all of them get the same version. There may be at
+   * most 10,000 rows, whose text has at most 16 MiB after the update. No row may occur twice. An update without cells
+   * only checks its row.
    *
    * Errors in this order: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR (the arguments and the cells), ROW_NOT_FOUND,
    * PRECONDITION_FAILED (`ifMatch` against the row's version), then errors of the cells. The error's `row` is the
@@ -220,9 +222,10 @@ export interface Table extends TableLog, TextTable {
    * Deletes rows, all or none, in one commit. An ID without a row is not an error: it counts as missing, and so does
    * the second occurrence of an ID. If no row exists, the version stays. With `where`, all rows that match at the
    * commit are deleted. A condition that every row matches, such as `{}`, is refused without `all: true`.
-   * @param options - `signal`, which ends the search with ABORTED before the next 256 KiB of rows.
+   * @param options - `signal` ends the search with ABORTED before the next 256 KiB of rows are read.
    * @throws {StoreError} TABLE_NOT_FOUND; REQUEST_VALIDATION_ERROR, also if there are more than 10,000 rows;
-   *   PRECONDITION_FAILED with `problems`, as `updateRows`; ABORTED; IDEMPOTENCY_KEY_REUSED; TRANSACTION_CONFLICT with outcome `unchanged` if other processes changed the table during each of 8 searches
+   *   PRECONDITION_FAILED with `problems`, as `updateRows`; ABORTED; IDEMPOTENCY_KEY_REUSED; TRANSACTION_CONFLICT with
+   *   the outcome `unchanged` if other processes changed the table during each of 8 searches
    * @example
    * const { tableId, rowIds } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
    * await team.table(tableId).deleteRows([rowIds.get(0)])
@@ -234,9 +237,9 @@ export interface Table extends TableLog, TextTable {
     options?: Abortable & Authored & Repeatable,
   ): Promise<DeleteRowsResult>
   /**
-   * Merges rows into the table by key, in one operation: an input row with a key of the table changes that row,
-   * others are added. Rows with equal values are not written. Memory is bounded by `mergeBytesMax`, whatever the size
-   * of table and input.
+   * Merges rows into the table by key, in one operation: an input row with a key that the table has changes that row;
+   * the other input rows are added. Rows with equal values are not written. Memory is bounded by `mergeBytesMax`,
+   * whatever the size of table and input.
    * @throws {StoreError} KEY_NOT_UNIQUE if two rows of the input have the same key, or two rows of the table have the
    *   key of an input row; COLUMN_HAS_INVALID_VALUE if a key cell of the input is empty; PRECONDITION_FAILED; as
    *   `addRows`
@@ -260,11 +263,11 @@ export interface Table extends TableLog, TextTable {
    */
   overwrite(request: OverwriteRequest & Abortable): Promise<ChangeResult>
   /**
-   * Checks the request of an overwrite, with `operation: 'add'` that of an add, or with `convert` that of such an
-   * `alter`, and writes nothing. Values that do not fit, and columns that the schema lacks, are in the report. Every
-   * other failure is the error of the operation itself, such as KEY_NOT_UNIQUE for rows with one key, if all values
-   * fit. All rows are read for this, including those of a stash.
-   * @param request - With `signal`, which ends the call with ABORTED before the next segment of rows.
+   * Checks a request and writes nothing. The request is that of an overwrite, with `operation: 'add'` that of an add,
+   * and with `convert` that of an `alter`. Values that do not fit, and columns that the schema lacks, are in the
+   * report. Every other failure is the error of the operation itself, such as KEY_NOT_UNIQUE for two rows with the same
+   * key, if all values fit. All rows are read for this, including those of a stash.
+   * @param request - Its `signal` ends the call with ABORTED before the next segment of rows is read.
    * @throws {StoreError} as `overwrite`, `addRows` and `alter`
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ total: 5 }] })
@@ -275,8 +278,8 @@ export interface Table extends TableLog, TextTable {
     request: (TablePreflightRequest | Pick<AlterRequest, 'convert' | 'ifMatch'>) & Abortable,
   ): Promise<TablePreflightReport>
   /**
-   * The receipt of the operation that made a version of the table. null: it was made without `receipt`, or the
-   * receipt was deleted: it is kept as long as `change` finds the version.
+   * The receipt of the operation that made a version of the table. null: the operation ran without `receipt`, or the
+   * receipt was deleted. A receipt is kept as long as `change` returns the log entry of its version.
    * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, DATA_CORRUPT
    * @example
    * const { tableId, version } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }], receipt: true })
@@ -285,9 +288,9 @@ export interface Table extends TableLog, TextTable {
    */
   receipt(version: number): Promise<Receipt | null>
   /**
-   * The changes after a version, one per version, in order, up to the current version when the iterator reaches it.
-   * They are read from committed records, so each appears exactly once, even after a crash, with several processes,
-   * and after compactions and garbage collections. A change of the schema alone has no rows.
+   * The changes after a version, one per version, in order. The iterator ends at the version that is current when it
+   * gets there. The changes are read from committed records, so each appears exactly once, even after a crash, with
+   * several processes, and after compactions and garbage collections. A change of the schema alone has no rows.
    *
    * The history of a table is kept for `historyRetentionMs`. It begins with the first change made while the store was
    * open with that option. A request for a version before the earliest kept one, or before a restore or a loss of
@@ -301,8 +304,8 @@ export interface Table extends TableLog, TextTable {
    */
   changes(request: ChangesRequest): DisposableIterator<TableChange>
   /**
-   * The changes of `changes`, then new changes as they are made: of this process at once, of other processes on a
-   * shared store as with `watchLog`.
+   * The changes of `changes`, then new changes as they are made. Changes of this process appear at once, and those of
+   * other processes on a shared store as soon as with `watchLog`.
    * @throws {StoreError} as `changes`
    * @example
    * // of a store with `historyRetentionMs`
@@ -315,8 +318,8 @@ export interface Table extends TableLog, TextTable {
    */
   watch(request?: WatchRequest): DisposableIterator<TableChange>
   /**
-   * The table at a version that is still kept. The current version is kept until it changes. Files that only past
-   * rows name are not kept.
+   * The table at a version that is still kept. The current version is kept until it changes. Files that only past rows
+   * name are not kept for them.
    * @throws {StoreError} REQUEST_VALIDATION_ERROR for an invalid version; from the calls of the result, see
    *   `PastTable`
    * @example
@@ -327,9 +330,9 @@ export interface Table extends TableLog, TextTable {
    */
   at(version: number): PastTable
   /**
-   * All rows, or those that match, as CSV, in bounded memory: the column IDs, then one line per row, in order. A
-   * table created from it with the same schema and columns has the same rows, with new IDs; an empty text becomes an
-   * empty cell. Arrays are JSON.
+   * All rows, or those that match, as CSV, in bounded memory: the column IDs, then one line per row, in order. A table
+   * created from this CSV with the same schema and columns has the same rows, with new IDs, except that an empty text
+   * becomes an empty cell. Arrays are written as JSON.
    * @throws {StoreError} from the iterator: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, ABORTED, DATA_CORRUPT
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
@@ -339,7 +342,8 @@ export interface Table extends TableLog, TextTable {
    */
   toCSV(options?: CsvOptions): DisposableIterator<Uint8Array>
   /**
-   * The same rows as one JSON object per line, without row IDs unless `columns` has `$rowID`. Nothing is lost.
+   * The rows of `toCSV` as one JSON object per line, without row IDs unless `columns` has `$rowID`. No value is
+   * changed.
    * @throws {StoreError} as `toCSV`
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
@@ -358,9 +362,10 @@ export interface Table extends TableLog, TextTable {
    */
   rename(name: string, options?: IfTableMatch & Authored): Promise<Readonly<{ version: number }>>
   /**
-   * Changes the name and the columns of the table in one version, without reading or writing a row, however many there
-   * are. A request that changes nothing makes no version. If a column is dropped, all rows have the new version. A
-   * column of the key can neither be dropped nor changed from numbers to texts. With `key`, the rows are read.
+   * Changes the name and the columns of the table in one version, without reading or writing a row. A request that
+   * changes nothing makes no version. If a column is dropped, all rows have the new version. A column of the key can
+   * neither be dropped nor changed from numbers to texts. With `key`, all rows are read; with `convert`, they are also
+   * rewritten.
    * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED, COLUMN_ID_NOT_UNIQUE,
    *   PRECONDITION_FAILED, LIMIT_EXCEEDED, KEY_NOT_UNIQUE, ABORTED
    * @example

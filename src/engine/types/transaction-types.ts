@@ -35,9 +35,10 @@ export type TransactionAddOptions = Authored &
   }>
 
 /**
- * A table in a transaction. Reads see the table at the one moment of the transaction, with its own changes. All
- * changes of a table together make one version, which is the version of each result. Its author is the last that a
- * change names, otherwise that of the transaction. Errors are those of `Table`.
+ * A table in a transaction. Reads see the table at the one moment of the transaction, with the changes that the
+ * transaction itself has made. All changes of a table together make one version, which is the version of each result.
+ * The author of this version is that of the last change that names one, otherwise that of the transaction. Errors are
+ * those of `Table`.
  */
 export interface TransactionTable {
   readonly id: string
@@ -105,7 +106,7 @@ export interface Transaction {
   /** A table of the team, by its ID: an existing one, or one that the transaction has created. */
   table(tableId: string): TransactionTable
   /**
-   * Creates a table with its rows. Nobody else sees it before the commit.
+   * Creates a table with its rows. Nobody else sees the table before the commit.
    * @throws {StoreError} as `Team.createTable`
    */
   createTable(

@@ -60,7 +60,7 @@ export type TypedPageRequest<
   Form extends NumberForm = 'number',
 > = TypedFindOptions<S, Column, Form> & PageBounds & Readonly<{ total?: boolean | undefined }>
 
-/** A row with these columns, as it is read. */
+/** A row as it is read, with the columns `Column`. */
 export type TypedRow<
   S extends AnySchema,
   Column extends ColumnOf<S>,
@@ -74,8 +74,8 @@ export type TypedReadResult<S extends AnySchema, Form extends NumberForm> = Read
 }>
 
 /**
- * `TableChange` with typed rows. If the table had other columns in that version, its rows have those: `retyped` says
- * where a type changed.
+ * `TableChange` with typed rows. If the table had other columns at that version, the rows have those columns. `retyped`
+ * says whether the commit changed the type of a column.
  */
 export type TypedChange<S extends AnySchema> = Omit<TableChange, 'rows'> &
   Readonly<{
@@ -96,8 +96,8 @@ export type TypedRowUpdate<S extends AnySchema> = Readonly<{
  * A table with the rows of a schema. Options and errors are as those of `Table`.
  *
  * The first operation on rows checks that the table has the columns of the schema, with the same types; if not, it
- * fails with SCHEMA_MISMATCH and the `column`. The table may have more columns; rows have their cells, but the
- * compiler does not know them. Later changes of the columns are not noticed: get the table from the team again. The
+ * fails with SCHEMA_MISMATCH and the `column`. The table may have more columns; rows have cells of those columns, but
+ * the compiler does not know them. Later changes of the columns are not noticed: get the table from the team again. The
  * rows of `at` have the columns of that version, which may differ, so they have no types.
  */
 export interface TypedTable<S extends AnySchema>

@@ -32,8 +32,8 @@ export interface UrlFetcher {
    * and must bound the time and the size of a response.
    *
    * @param url - Untrusted text.
-   * @throws {StoreError} SOURCE_URL_NOT_ALLOWED (one message for all reasons, which would otherwise map the
-   *   network), SOURCE_URL_FAILED, SOURCE_URL_TIMEOUT, FILE_TOO_LARGE, ABORTED (by the signal)
+   * @throws {StoreError} SOURCE_URL_NOT_ALLOWED (one message for all reasons: different messages would reveal the hosts
+   *   of the network), SOURCE_URL_FAILED, SOURCE_URL_TIMEOUT, FILE_TOO_LARGE, ABORTED (by the signal)
    */
   fetch(url: string, limits: SourceLimits, signal?: AbortSignal): Promise<FetchedSource>
 }
@@ -43,7 +43,7 @@ const FETCH = 'fetch'
 /**
  * Fetches with the fetcher of a store. The signal ends the wait for the response and for its pieces, even if the
  * fetcher ignores it.
- * @throws {StoreError} SOURCE_URL_NOT_ALLOWED, at once: the store has no fetcher
+ * @throws {StoreError} SOURCE_URL_NOT_ALLOWED, before anything is fetched: the store has no fetcher
  */
 export function fetchOf({
   sources,

@@ -3,8 +3,8 @@
 /** Options of `verify`. */
 export type VerifyOptions = Readonly<{
   /**
-   * Also reads every record, every row of every segment and every byte of every file. If false, only the existence of
-   * everything named is checked, which reads little. Default: false.
+   * Also reads every record, every row of every segment and every byte of every file. If false, it is only checked that
+   * everything that records name exists, which reads little. Default: false.
    */
   full?: boolean
   /** Aborts the verification, which fails with ABORTED. Default: none. */
@@ -19,7 +19,7 @@ export type VerifyOptions = Readonly<{
  * The kind of a finding. The names are public API. The last two are information: they cost only space, and the garbage
  * collection deletes them. All others are damage: rows, files or records are lost or wrong, and reading them fails.
  *
- * - `store`: the store cannot be opened (only from the command line)
+ * - `store`: the store cannot be opened (reported only by the command line)
  * - `commit-log`: acknowledged commits are missing
  * - `record`: a record fails its checksum or cannot be decoded
  * - `record-missing`: a record that others need is missing
@@ -67,7 +67,7 @@ export type VerifyPlace = Readonly<{
   table?: string
   /** Number of the extent, which is a run of positions of the table. */
   extent?: number
-  /** ID of the stash, or of its nonce where the stash is gone. */
+  /** ID of the stash; if the stash no longer exists, its nonce in hex. */
   stash?: string
   /** ID of the file or of the upload. */
   file?: string
@@ -94,7 +94,7 @@ export type VerifyCounts = Readonly<{
   teams: number
   /** Tables that are not deleted. */
   tables: number
-  /** Live rows of the current tables; with `full` each was read. */
+  /** Rows of these tables; with `full`, each row was read. */
   rows: number
   /** Stashes with their chunks. */
   stashes: number
@@ -110,7 +110,7 @@ export type VerifyCounts = Readonly<{
 
 /** The result of a verification. */
 export type VerifyReport = Readonly<{
-  /** No damage was found. */
+  /** Whether no damage was found. */
   ok: boolean
   /** Whether every row and byte was checked. */
   full: boolean

@@ -1,6 +1,6 @@
 // Reads the answer of a table operation as it arrives: `{"data":{"tableID":…,"rowIDs":[…]}}`.
 //
-// The answer of an import of 8 million rows is 200 MB of row IDs. They are counted, not kept.
+// The answer of an import of 8 million rows has 200 MB of row IDs. The IDs are counted, not kept.
 import {
   BACKSLASH,
   COLON,
@@ -13,10 +13,10 @@ import {
 } from '../base/ascii.js'
 import { fromUtf8 } from '../base/bytes.js'
 
-/** The most bytes of a string that are kept. A table ID is shorter; other strings are only counted. */
+/** Maximum number of bytes that are kept of a string. A table ID is shorter; other strings are only counted. */
 const TEXT_BYTES_MAX = 1_024
 
-/** The most digits of a count. */
+/** Maximum number of digits of a count. */
 const DIGITS_MAX = 15
 
 const OPENING: ReadonlySet<number | undefined> = new Set([0x5b, 0x7b])
@@ -37,7 +37,7 @@ export class AnswerReader {
   #hasRowIds = false
   #inString = false
   #isEscaped = false
-  /** The last string at the depth of members: its JSON bytes without quotes. */
+  /** The JSON bytes, without quotes, of the last string at the depth of members. */
   #text: number[] = []
   #key = ''
   #digits = ''

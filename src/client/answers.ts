@@ -1,4 +1,5 @@
-// Reads the answer to a request. A proxy may cut or stall a body, send one without end, or answer with its own page.
+// Reads the answer to a request. A proxy may cut off or stall a body, send an endless body, or answer with a page of
+// its own.
 import { concatBytes, utf8 } from '../base/bytes.js'
 import { monotonicMs, systemClock } from '../base/clock.js'
 import { isRecord } from '../base/options.js'
@@ -7,20 +8,22 @@ import { ClientError, type RowProblems } from './client-error.js'
 /** The longest silence within a body, in milliseconds. */
 const SILENCE_MS_MAX = 30_000
 
-/** Most bytes of an error's body that are read, and the time for it in milliseconds. */
+/** Maximum number of bytes that are read of an error's body, and maximum time for reading them, in milliseconds. */
 const ERROR_BYTES_MAX = 256 * 1024
 const ERROR_MS_MAX = 5_000
 
-/** Most characters of an error message that are shown. */
+/** Maximum number of characters that are shown of an error message. */
 const ERROR_CHARACTERS_MAX = 10_000
 
-/** Characters shown of a body that is not an answer of the contract. */
+/** Maximum number of characters that are shown of a body that is not an answer of the contract. */
 const SHOWN_CHARACTERS = 40
 
 /** The longest pause that a server can ask for, in milliseconds. */
 const RETRY_AFTER_MS_MAX = 120_000
 
-/** The contract's whole message for an unknown key. Its status, 404, is also that of a missing table. */
+/**
+ * The whole message of the contract for an unknown key. The status of this error, 404, is also that of a missing table.
+ */
 const UNKNOWN_KEY = /^API key not found, or duplicate \S+$/
 
 /** The error type of an answer that does not follow the contract. */
@@ -51,7 +54,7 @@ export async function changedVersion(answer: Response): Promise<Readonly<{ versi
   return { version: versionOf(answer) }
 }
 
-/** The version in an answer that must have one. @throws {ClientError} answer_invalid */
+/** The version in an answer that must have one. @throws {ClientError} answer_invalid if it has none */
 export function neededVersionOf(answer: Response): string {
   const version = versionOf(answer)
   const isPage = /^text\/html\b/i.test(answer.headers.get('content-type') ?? '')
@@ -62,7 +65,7 @@ export function neededVersionOf(answer: Response): string {
   )
 }
 
-/** The pieces of a body. @throws the error that cut it off; an Error if it stalls */
+/** The pieces of a body. @throws the error that cut off the body; an Error if the body stalls */
 export async function* answerPieces(
   answer: Response,
   silenceMsMax = SILENCE_MS_MAX,
@@ -102,7 +105,7 @@ function decodePieces(pieces: readonly Uint8Array[]): string {
   return new TextDecoder().decode(concatBytes(pieces))
 }
 
-/** The JSON object of an answer; `{}` if it has no content. @throws {ClientError} answer_invalid */
+/** The JSON object of an answer; `{}` if the answer has no content. @throws {ClientError} answer_invalid */
 export async function readAnswerJson(
   answer: Response,
   parse: (text: string) => unknown = JSON.parse,
@@ -121,7 +124,7 @@ function parsedBy(parse: (text: string) => unknown, text: string): unknown {
   try {
     return parse(text)
   } catch {
-    return undefined // The syntax error does not help: the caller reports what answered.
+    return undefined // The syntax error would not help a user: the caller reports which body arrived.
   }
 }
 
@@ -206,7 +209,7 @@ async function errorText(answer: Response): Promise<string> {
       if (bytes > ERROR_BYTES_MAX || monotonicMs() > endMs) break
     }
   } catch {
-    // The status already says that the request failed; the part that arrived is shown.
+    // If the body breaks off, the part that arrived is shown: the status already says that the request failed.
   }
   return decodePieces(pieces)
 }
@@ -239,12 +242,12 @@ function errorIn(text: string): Told {
       }
     }
   } catch {
-    // Not an error of the contract; perhaps a proxy answered.
+    // The body is not an error of the contract; perhaps a proxy answered.
   }
   return { type: '', message: undefined }
 }
 
-/** Seconds or an HTTP date, RFC 9110 section 10.2.3. */
+/** The pause in a `Retry-After` header: seconds, or an HTTP date (RFC 9110, section 10.2.3). */
 function retryAfterMs(header: string | null): number | undefined {
   if (header === null) return undefined
   const ms = /^[0-9]{1,9}$/.test(header)

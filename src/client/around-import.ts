@@ -27,7 +27,8 @@ export async function kindsIn(
     )
     return { kinds: kindsOfSchema(found.schema), areFixed }
   } catch (failure) {
-    if (failure instanceof ClientError) return { kinds: new Map(), areFixed: true } // The server does not describe tables: no cell is converted.
+    // The server does not describe tables, so no cell is converted.
+    if (failure instanceof ClientError) return { kinds: new Map(), areFixed: true }
     throw failure
   }
 }
@@ -39,8 +40,8 @@ function kindsOfSchema({ columns }: TableSchema): ReadonlyMap<string, string> {
 }
 
 /**
- * The receipt of an operation. undefined: there is none, as after a merge that changed nothing, or it cannot be read,
- * which is no failure of the completed operation.
+ * The receipt of an operation. undefined: there is none, as after a merge that changed nothing, or it cannot be read. A
+ * receipt that cannot be read is no error, because the operation itself has succeeded.
  */
 export async function fetchReceipt<T = Readonly<Record<string, unknown>>>(
   requests: Requests,

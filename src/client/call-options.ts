@@ -1,5 +1,5 @@
-// Checks the options of a call before anything is sent. An option has the same rule in every call, so one table has all
-// rules.
+// Checks the options of a call before anything is sent. An option has the same rule in every call, so one table
+// contains the rules of all options.
 import { KEY_COLUMNS_MAX, NAME_CHARS_MAX } from '../base/limits.js'
 import { didYouMean } from '../base/nearest-word.js'
 import {
@@ -24,7 +24,7 @@ import { whereText } from './row-text.js'
 /** @throws {StoreError} OPTION_NOT_ALLOWED */
 type Rule = (name: string, value: unknown) => void
 
-/** Keeps the serials of chunks far below 2^53. */
+/** Maximum number of a chunk. It keeps the serials of chunks far below 2^53. */
 const CHUNKS_MAX = 2 ** 30
 
 const MODES = ['add', 'overwrite', 'merge'] as const
@@ -36,7 +36,9 @@ export const PARALLEL = { default: 4, min: 1, max: 64 }
 export const START_AT = { default: 0, min: 0, max: CHUNKS_MAX }
 
 const text = matching(/^/, 'a string')
-/** Characters allowed in a quoted header value. For others, fetch fails as if the server had not answered. */
+/**
+ * Only characters that a quoted header value may have. With others, fetch would fail as if the server had not answered.
+ */
 const version = matching(/^[!#-~]*$/, 'a version as text, as the client returns it')
 const nonEmpty = matching(/./s, 'a string that is not empty')
 const choice = (choices: readonly [string, ...string[]]): Rule => {
@@ -121,7 +123,7 @@ const RULES: Readonly<Record<string, Rule>> = {
 }
 
 /**
- * Checks the options of a call: names, and values that are given.
+ * Checks the options of a call: their names, and the values of those that are given.
  * @param known - The options that the call takes; each must have a rule.
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
@@ -147,7 +149,7 @@ export function notTaken(call: string, name: string, known: readonly string[]): 
 }
 
 /**
- * The ID in the path of a request. An empty ID, or one of dots, would change the path.
+ * The ID in the path of a request. An empty ID, or an ID of dots, would change the path.
  * @throws {ClientError} argument_invalid
  */
 export function checkIdArgument(what: string, given: unknown): asserts given is string {
@@ -179,7 +181,8 @@ function matching(pattern: RegExp, rule: string): Rule {
 }
 
 function isTextList(given: unknown): given is readonly string[] {
-  return Array.isArray(given) && Array.from(given).every((id) => typeof id === 'string') // `every` would skip holes of the array.
+  // Without `Array.from`, `every` would skip the holes of the array.
+  return Array.isArray(given) && Array.from(given).every((id) => typeof id === 'string')
 }
 
 function checkKeyList(name: string, given: unknown): void {

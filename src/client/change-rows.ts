@@ -17,7 +17,9 @@ type Change = 'updateRows' | 'deleteRows'
 
 type Conversion = 'convertColumn' | 'checkConversion'
 
-/** @returns for `updateRows`, only the version. */
+/**
+ * @returns the version and the counts of rows; for `updateRows`, only the version.
+ */
 export async function changeRows(
   { requests, tableId, hasKeys }: ChangedRows,
   call: Change,
@@ -30,8 +32,8 @@ export async function changeRows(
     throw invalidCall(`${call} takes an array of rows, not ${typeName(given)}`)
   }
   const { onSchemaError, signal } = options
-  // A repeated conditional request, after a lost answer, would fail because of its own change. The deletion of a
-  // missing row ignores the condition.
+  // If the answer to a conditional request is lost, a repeat would fail, because the first request changed the version.
+  // A deletion can be repeated, because the deletion of a missing row ignores the condition.
   let isRepeatable = true
   const rows = Array.from(given, (each: unknown, index) => {
     const what = `Row ${index} (counted from 0) of ${call}`
@@ -65,7 +67,9 @@ export async function changeRows(
   })
 }
 
-/** @returns for `convertColumn`, only the version. */
+/**
+ * @returns the report of the check; for `convertColumn`, only the version.
+ */
 export async function convertColumn(
   { requests, tableId }: Pick<ChangedRows, 'requests' | 'tableId'>,
   call: Conversion,

@@ -23,21 +23,21 @@ import { isBlob } from './own-realm.js'
 import { BYTES_ADVICE, rowText } from './row-text.js'
 
 export type ChunkSettings = Readonly<{
-  /** Default: detected for a Blob; otherwise objects. */
+  /** The format of the input. Default: detected for a Blob; any other input is an iterable of objects. */
   format?: SourceFormat | undefined
-  /** Most bytes of a chunk. */
+  /** Maximum size of a chunk, in bytes. */
   chunkBytes: number
-  /** Default: false. */
+  /** Whether an input without content has no rows. Default: false; it is an error. */
   allowEmpty?: boolean | undefined
-  /** Default: `abort`. */
+  /** What the server does with rows that do not fit the schema. Default: `abort`. */
   onSchemaError?: OnSchemaError | undefined
-  /** Default: `detect` for a Blob, `plain` for a stream. */
+  /** Whether options that are not given are detected. Default: `detect` for a Blob, `plain` for a stream. */
   dialect?: 'plain' | 'detect' | undefined
   at?: string | undefined
   nested?: 'flatten' | 'text' | undefined
   /** The known kinds of columns. Default: none. */
   kindsOf?: () => Promise<ColumnKinds | undefined>
-  /** Called with the report of the intake, if the intake read the input. */
+  /** Called with the report of the intake, but only if the intake reads the input. */
   onReport?: (report: IntakeReport) => void
 }> &
   Dialect
@@ -111,7 +111,7 @@ async function* chunksOfBytes(
     for await (const run of runs) {
       isEmpty = false
       const chunk = makeCountedChunk(run, run.format ?? format)
-      // For input that was unpacked, decoded or converted, bytes are those read from the source.
+      // If the input was unpacked, decoded or converted, `bytes` counts the bytes that were read from the source.
       yield isPlain ? chunk : { ...chunk, bytes: bytesRead - bytesTold }
       bytesTold = bytesRead
     }
@@ -125,7 +125,7 @@ async function* chunksOfBytes(
   }
 }
 
-/** Whether a source is plain: of the stated format, without options for the intake. */
+/** Whether a source is plain: it has the stated format, and no option that only the intake handles. */
 function isPlainSource({ dialect, at, nested, ...settings }: ChunkSettings): boolean {
   const isSaid = (at ?? nested) !== undefined
   return dialect !== 'detect' && !isSaid && saidOf(settings) === undefined
@@ -137,7 +137,7 @@ function saidOf(settings: Dialect): Dialect | undefined {
   return Object.fromEntries(said.map((name) => [name, settings[name]]))
 }
 
-/** The intake is loaded on first use. */
+/** The runs of rows that the intake reads. The intake is loaded on first use. */
 async function* runsOfIntake(
   source: AsyncIterable<Bytes>,
   format: SourceFormat,
@@ -165,7 +165,7 @@ async function* chunksOfRows(
   let number = 0
   let chunks = 0
   const cut = (): RowChunk => {
-    const bytes = concatBytes(parts.slice(0, -1)) // Without the comma after the last row.
+    const bytes = concatBytes(parts.slice(0, -1)) // Leaves out the comma after the last row.
     const chunk = makeCountedChunk({ header: NO_BYTES, bytes, starts, ends }, 'json')
     parts = []
     starts = []

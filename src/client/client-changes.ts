@@ -12,10 +12,10 @@ export type ClientChange = Omit<ChangeEntry, 'version'> &
 /** The methods of `ClientTable` that follow changes. */
 export interface ClientChanges {
   /**
-   * One entry per commit after a version, up to now. Needs a rowstash server.
+   * One entry per commit after a version, up to the current version. Needs a rowstash server.
    * @param request - `since`: a `version` that was read before.
-   * @throws {ClientError} from the iterator: `history_gone` if entries after `since` were discarded: read the rows
-   * again
+   * @throws {ClientError} from the iterator: `history_gone` if entries after `since` were discarded: then read the rows
+   *   again
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * const since = await client.table(tableId).version()
@@ -26,7 +26,7 @@ export interface ClientChanges {
   changes(request: Abortable & Readonly<{ since: string }>): AsyncIterableIterator<ClientChange>
   /**
    * The entries of `changes`, then those of new commits as they are made, each once and in order. A lost connection is
-   * reopened where it ended, with the retries of requests.
+   * reopened where it ended; as many attempts are made as for a request.
    * @param options - `since`: a `version` that was read before. Default: the version when the first entry is asked for.
    * @throws {ClientError} from the iterator: `history_gone`; `table_not_found`; the reason of `signal`
    * @example

@@ -1,6 +1,6 @@
 import { escapeControls } from '../base/shown-text.js'
 
-/** Where the rows of a request begin in the input. All numbers count from 0. */
+/** The place of a row in the input of an import. All numbers count from 0. */
 export type ChunkPlace = Readonly<{
   /** The number of the chunk in the input. */
   chunk: number
@@ -15,7 +15,9 @@ export type ChunkPlace = Readonly<{
 
 /** The problems of rows in `updateRows` or `deleteRows`. */
 export type RowProblems = Readonly<{
-  /** At most 100, in the order of the rows: index in the call, error type and message. */
+  /**
+   * At most 100 problems, in the order of the rows: the index of the row in the call, the error type and the message.
+   */
   problems: readonly Readonly<{ row: number; type: string; column?: string; message: string }>[]
   /** How many rows have problems. */
   problemCount: number
@@ -38,17 +40,24 @@ const NO_HTTP = 'HTTPParserError'
 export class ClientError extends Error {
   /** Always `ClientError`. */
   override readonly name = 'ClientError'
-  /** Status of the answer; 0: no answer. Then `type` is empty, unless the client rejected the call itself. */
+  /**
+   * HTTP status of the answer; 0: there was no answer. With 0, `type` is empty unless the client itself rejected the
+   * call.
+   */
   readonly status: number
   /**
-   * Type of the error in the answer, such as `table_not_found`, or one found by the client: `argument_invalid`,
-   * `stash_differs`, `row_not_found`; with a status below 300, `answer_cut`: the answer broke off, or `answer_invalid`:
-   * it is not one of the API. Empty: the answer has none; with the status 0, no server answered.
+   * Type of the error in the answer, such as `table_not_found`, or a type of the client: `argument_invalid`,
+   * `stash_differs` or `row_not_found`. With a status below 300 it is `answer_cut` if the answer broke off, or
+   * `answer_invalid` if the answer is not one of the API. It is empty if the answer has no type, and, with the status
+   * 0, if no server answered.
    */
   readonly type: string
-  /** For an import: where the rows with the failure begin. undefined: no chunk is concerned, or it is unknown. */
+  /**
+   * For an import: the place of the first row with the failure. undefined: the failure concerns no chunk, or an unknown
+   * one.
+   */
   readonly place: ChunkPlace | undefined
-  /** For an import: all rows that the message names, in its order, such as two with one key. */
+  /** For an import: the places of all rows that the message names, in its order, such as two rows with the same key. */
   readonly places: readonly ChunkPlace[]
   /** For `updateRows` and `deleteRows`: the problems of rows. undefined: the server named none. */
   readonly problems: RowProblems['problems'] | undefined
@@ -63,7 +72,7 @@ export class ClientError extends Error {
     places: readonly ChunkPlace[] = [],
     { problems, problemCount }: Partial<RowProblems> = {},
   ) {
-    // Most messages come from a server, which could forge a line of a log.
+    // Control characters are escaped: most messages come from a server, which could otherwise forge a line of a log.
     super(escapeControls(message), cause === undefined ? {} : { cause })
     this.status = status
     this.type = type
@@ -83,7 +92,7 @@ export class ClientError extends Error {
     if (this.status !== 0) return false
     const { cause } = Object(this.cause) as { cause?: unknown }
     const { code, name } = Object(cause) as { code?: unknown; name?: unknown }
-    if (name === NO_HTTP) return true // It has no code in Node 24 and later.
+    if (name === NO_HTTP) return true // This error has no code in Node 24 and later.
     return typeof code === 'string' && !BROKEN.test(code)
   }
 }

@@ -12,11 +12,11 @@ export type ClientRow = Readonly<{ $rowID: string } & Record<string, unknown>>
 export type ClientTableInfo = Readonly<{
   /** The ID of the table. */
   id: string
-  /** Its name; other tables may have the same. */
+  /** The name of the table; other tables may have the same name. */
   name: string
   /** Its columns. */
   schema: TableSchema
-  /** Columns in which no two rows have the same values. */
+  /** IDs of the key columns: no two rows have the same values in all of them. Absent: the table has no key. */
   key?: readonly string[]
   /** The number of rows. */
   rowCount: number
@@ -68,7 +68,7 @@ export type IfNoneMatch = Readonly<{
 
 /** Which rows a page has. */
 export type PagePart = Readonly<{
-  /** Rows per page, a positive integer. Default: as many as the server allows. */
+  /** Maximum number of rows of the page: a positive integer. Default: as many as the server allows. */
   limit?: number | undefined
   /** The `continuation` of the previous page. Default: the page begins at `from`. */
   continuation?: string | undefined
@@ -78,18 +78,18 @@ export type PagePart = Readonly<{
   total?: boolean | undefined
 }>
 
-/** A row and the version it must still have, for `updateRows` and `deleteRows`. */
+/** A row and the version that it must still have, for `updateRows` and `deleteRows`. */
 type NamedRow = Readonly<{
   /** The ID of the row. */
   rowId: string
-  /** A `version` that was read. If the row has changed since, nothing is done. Default: no condition. */
+  /** A `version` that was read. If the row has changed since, no row is changed. Default: no condition. */
   ifMatch?: string | undefined
 }>
 
 /** A column and its new type, for `convertColumn`. */
 type ColumnConversion = NonNullable<AlterRequest['convert']> &
   Readonly<{
-    /** A `version` that was read. If the table has changed since, nothing is done. Default: no condition. */
+    /** A `version` that was read. If the table has changed since, nothing is changed. Default: no condition. */
     ifMatch?: string | undefined
   }>
 
@@ -98,8 +98,8 @@ export interface ClientManyRows<Cells = ClientCells> {
   /**
    * Changes cells of at most 10,000 rows. No row may occur twice.
    * @param options - `onSchemaError`: what the server does with cells that do not fit. Default: `abort`.
-   * @throws {ClientError} `row_not_found`, `precondition_failed` (412), or the type of a misfit; `problems` of the error lists
-   *   the rows
+   * @throws {ClientError} `row_not_found`, `precondition_failed` (412), or the type of the error of a cell that does
+   *   not fit; `problems` of the error lists the rows
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * const { rows, version } = await client.table(tableId).page()
@@ -114,7 +114,7 @@ export interface ClientManyRows<Cells = ClientCells> {
   /**
    * Deletes at most 10,000 rows.
    * @param rows - Their IDs, or objects with `ifMatch`.
-   * @returns how many rows were deleted, and how many were missing
+   * @returns the version, how many rows were deleted, and how many IDs named no row
    * @throws {ClientError} `precondition_failed` (412), with `problems`
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
@@ -141,7 +141,7 @@ export interface ClientManyRows<Cells = ClientCells> {
   ): Promise<Readonly<{ version: string }>>
   /**
    * Finds the cells that `convertColumn` would reject. Changes nothing.
-   * @returns the first 1,000 of them, their total number, and the version that was checked
+   * @returns the first 1,000 such cells, the number of all such cells, and the version that was checked
    * @throws {ClientError} for errors of `convertColumn` other than such cells
    * @example
    * const { tableId } = await client.importRows([{ total: '5' }, { total: 'x' }], { name: 'Orders' })

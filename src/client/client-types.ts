@@ -47,9 +47,10 @@ export interface ClientOptions {
   readonly key: string
   /**
    * Maximum number of attempts for each request. A request is repeated after a 429, and, if a repeat is safe, after a
-   * 408, a 5xx, or no readable answer. Pauses are random: up to 0.5 seconds, then up to twice as long each time, at
-   * most 15; or as long as `Retry-After` says, at most two minutes. Default: 8, which takes up to 46 seconds without
-   * `Retry-After`; but 3 until the API has answered this client once, if no server listens. Range: 1 to 100.
+   * 408, a 5xx, or no readable answer. Each pause has a random length: the first is up to 0.5 seconds, each further one
+   * up to twice the previous maximum, and none more than 15 seconds. If the server sends `Retry-After`, the pause is as
+   * long as that says, but at most two minutes. Default: 8, which takes up to 46 seconds without `Retry-After`; but 3
+   * if no server listens and the API has never answered this client. Range: 1 to 100.
    */
   readonly triesMax?: number | undefined
   /**
@@ -76,17 +77,19 @@ export type UploadOptions = Abortable &
     /** The media type of the file. Default: the type of the Blob, or `application/octet-stream`. */
     contentType?: string | undefined
     /**
-     * Called with the number of bytes handed to the connection, from 0 to the size of the file; from 0 again if the
-     * upload is repeated. In a browser, which cannot stream a file, only at the end. Default: none.
+     * Called with the number of bytes that were handed to the connection, from 0 to the size of the file. If the upload
+     * is repeated, the number begins at 0 again. In a browser, which cannot stream a file, it is called only at the
+     * end. Default: none.
      */
     onProgress?: ((bytes: number) => void) | undefined
   }>
 
 /**
  * A client of a server of the contract. Failures are `ClientError`, with the `status` of the answer and a `type` that
- * the contract lists. `answer_cut` or `answer_invalid`: a successful answer could not be read. Status 0 without a
- * `type`: there was no answer. Status 0 with a `type`, such as `argument_invalid`: the client rejected the call.
- * Unknown or out-of-range options are a `StoreError` with the code OPTION_NOT_ALLOWED, before anything is sent.
+ * the contract lists. `answer_cut` or `answer_invalid`: a successful answer could not be read. The status 0 without a
+ * `type` means that there was no answer; with a `type`, such as `argument_invalid`, it means that the client rejected
+ * the call. An unknown or out-of-range option throws a `StoreError` with the code OPTION_NOT_ALLOWED, before anything
+ * is sent.
  */
 export interface Client {
   /**
@@ -97,7 +100,8 @@ export interface Client {
    */
   tables(options?: Abortable): Promise<readonly Readonly<{ id: string; name: string }>[]>
   /**
-   * A table with typed rows. Neither are the table's columns checked, nor is the schema's validator called.
+   * A table with typed rows. The client checks neither the columns of the table nor the rows with the schema's
+   * validator.
    * @param schema - The result of `defineSchema`.
    * @example
    * import { defineSchema } from 'rowstash/client'
@@ -108,7 +112,7 @@ export interface Client {
    */
   table<S extends AnySchema>(tableId: string, schema: S): TypedClientTable<S>
   /**
-   * A table by its ID. No request is sent: a missing table fails with the first request.
+   * A table by its ID. No request is sent: if the table is missing, its first request fails.
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * console.log((await client.table(tableId).page()).rows.length) // 2
@@ -129,13 +133,15 @@ export interface Client {
    */
   tableByName(name: string, schema?: undefined, options?: Abortable): Promise<ClientTable | null>
   /**
-   * Puts rows into a stash, several chunks at the same time, and then creates, extends, overwrites or merges into a
-   * table in one step. Halves chunks that are too large for the server. The input is read once, in bounded memory.
+   * Puts rows into a stash, several chunks at the same time, and then creates a table from them, adds them to a table,
+   * overwrites it or merges them into it, in one step. A chunk that is too large for the server is divided into halves.
+   * The input is read once, in bounded memory.
    *
-   * After a failure or an abort, a stash without a given `stashId` is deleted. One with a `stashId` stays until it
-   * expires: the same call continues with `resume`, or with `startAt` from the last progress. Nothing is done twice.
-   * @throws {ClientError} with `place` if rows of the input cause it; `argument_invalid`: the input has a value that is
-   *   no row; `stash_differs`: the stash has other chunks
+   * After a failure or an abort, a stash without a given `stashId` is deleted. A stash with a given `stashId` stays
+   * until it expires, so the same call with `resume`, or with `startAt` from the last progress, continues the import.
+   * Nothing is done twice.
+   * @throws {ClientError} with `place` if rows of the input cause the error; `argument_invalid`: the input has a value
+   *   that is no row; `stash_differs`: the stash has other chunks
    * @throws {StoreError} OPTION_NOT_ALLOWED
    * @example
    * const file = new File(['id,total\n1,34.50\n2,12\n'], 'orders.csv')
@@ -145,9 +151,9 @@ export interface Client {
    */
   importRows(input: ImportInput, options: ImportOptions): Promise<ImportResult>
   /**
-   * Finds all values that `importRows` would reject, and changes no table. The rows are in a stash meanwhile. If all
-   * values of a merge fit, it also compares keys and counts in `merged` what the merge would do. Needs a rowstash
-   * server.
+   * Finds all values that `importRows` would reject, and changes no table. Meanwhile the rows are in a stash. If all
+   * values of a merge fit, `checkRows` also compares keys, and counts in `merged` what the merge would do. Needs a
+   * rowstash server.
    * @throws {ClientError} for other errors of `importRows`, such as `key_not_unique`
    * @example
    * const schema = { columns: [{ id: 'total', type: { kind: 'number' } }] } as const
@@ -183,7 +189,7 @@ export interface Client {
   deleteStash(stashId: string, options?: Abortable): Promise<void>
   /**
    * Uploads a file.
-   * @returns the URL to read it. Put it into a row: a file that no row names is deleted after the server's
+   * @returns the URL of the file. Put the URL into a row: a file that no row names is deleted after the server's
    *   `fileRetentionMs`, by default 7 days.
    * @example
    * const file = new File(['a picture'], 'cat.png', { type: 'image/png' })
@@ -231,7 +237,7 @@ export interface ClientTable extends ClientChanges, ClientManyRows {
    */
   version(options?: Abortable): Promise<string>
   /**
-   * Some rows, starting at the beginning, a continuation or a number.
+   * A page of rows, which begins at the first row, at a continuation, or at a row number.
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * const { rows, continuation } = await client.table(tableId).page({ limit: 1 })
@@ -258,9 +264,9 @@ export interface ClientTable extends ClientChanges, ClientManyRows {
   groups(request: GroupsRequest): Promise<readonly Group[]>
   /**
    * All rows, or the rows that match, in order, page by page.
-   * @param options - `limit`: most rows, a positive integer. Default: all. `pageSize`: rows per request, a positive
-   *   integer. Default: as many as the server allows. `signal` ends the rows at the next one. `ifNoneMatch`: the
-   *   `version` of the table, which `version` and `page` return.
+   * @param options - `limit`: maximum number of rows, a positive integer. Default: all. `pageSize`: rows per request, a
+   *   positive integer. Default: as many as the server allows. `signal` ends the iterator before its next row.
+   *   `ifNoneMatch`: a version that `version` or `page` has returned.
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * for await (const { id } of client.table(tableId).scan({ where: { id: { gt: 1 } } })) console.log(id) // 2
@@ -276,8 +282,8 @@ export interface ClientTable extends ClientChanges, ClientManyRows {
   /**
    * Rows as CSV, as from `table.toCSV` of the library, a page at a time. A row that changes meanwhile is in its old or
    * its new state.
-   * @param options - `limit`: most rows, a positive integer, by default all; `delimiter`: a comma (default) or a tab;
-   *   `$rowID` in `columns` puts the row IDs first.
+   * @param options - `limit`: maximum number of rows, a positive integer, by default all; `delimiter`: a comma
+   *   (default) or a tab; `$rowID` in `columns` puts the row IDs first.
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * let text = ''
@@ -290,8 +296,8 @@ export interface ClientTable extends ClientChanges, ClientManyRows {
       Readonly<{ limit?: number | undefined; delimiter?: ',' | '\t' | undefined }>,
   ): AsyncIterableIterator<string>
   /**
-   * Rows as one JSON object per line, with the options as in `toCSV`. Row IDs only if `columns` has `$rowID`.
-   * Numbers keep all digits.
+   * Rows as one JSON object per line, with the options as in `toCSV`. They contain row IDs only if `columns` has
+   * `$rowID`. Numbers keep all digits.
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * let text = ''
@@ -303,8 +309,9 @@ export interface ClientTable extends ClientChanges, ClientManyRows {
   ): AsyncIterableIterator<string>
   /**
    * A row and its version; null: there is none.
-   * @param row - Its ID; or, on a rowstash server, the values of all key columns, such as `{ email: 'a@b.example' }`,
-   *   found without a scan. Other columns are rejected with the status 400.
+   * @param row - The ID of the row; or, on a rowstash server, the values of all key columns, such as `{ email:
+   *   'a@b.example' }`, by which the server finds the row without a scan. Other columns are rejected with the status
+   *   400.
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * const { rowIds } = await client.table(tableId).addRows([{ id: 3 }])
@@ -316,7 +323,7 @@ export interface ClientTable extends ClientChanges, ClientManyRows {
     options?: Abortable & IfNoneMatch,
   ): Promise<Readonly<{ row: ClientRow; version: string }> | null>
   /**
-   * Adds rows at the end, in one request. For many rows there is `importRows`.
+   * Adds rows at the end, in one request. For many rows, use `importRows`.
    * @param options - `onSchemaError`: what the server does with rows that do not fit. Default: `abort`.
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
@@ -329,11 +336,11 @@ export interface ClientTable extends ClientChanges, ClientManyRows {
   ): Promise<Readonly<{ rowIds: readonly string[]; version: string }>>
   /**
    * Changes cells of a row.
-   * @param change - The cells; or a function that makes them from the current row. If the row changes meanwhile, it is
-   *   called again, 10 times in all. null: nothing is changed.
-   * @returns the version of the table, or of the row if nothing was changed
-   * @throws {ClientError} `row_not_found`; `precondition_failed` (412): the row changed, with `ifMatch` or during each
-   *   of 10 calls
+   * @param change - The cells; or a function that makes the cells from the current row. If the row changes meanwhile,
+   *   the function is called again, up to 10 times in all. If it returns null, nothing is changed.
+   * @returns the new version of the table; if nothing was changed, the version of the row
+   * @throws {ClientError} `row_not_found`; `precondition_failed` (412): the row has changed since `ifMatch`, or it
+   *   changed during each of 10 calls of the function
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * const [row] = (await client.table(tableId).page()).rows
@@ -366,7 +373,7 @@ export interface ClientTable extends ClientChanges, ClientManyRows {
   deleteRow(rowId: string, options?: Abortable): Promise<Readonly<{ version: string }>>
 }
 
-/** Options as in `ClientFind`, with the columns of a schema; `limit`: most rows. */
+/** Options as in `ClientFind`, with the columns of a schema. `limit`: maximum number of rows. */
 type TypedFind<S extends AnySchema, Column extends ColumnOf<S>> = Abortable &
   IfNoneMatch &
   Readonly<{

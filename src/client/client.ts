@@ -1,5 +1,5 @@
 /**
- * A client of a server of the contract: of rowstash, or of the hosted service. It needs only `fetch`.
+ * A client of a server of the contract: a rowstash server, or the hosted service. It needs only `fetch`.
  * @module rowstash/client
  */
 
@@ -57,7 +57,9 @@ const OPTIONS: readonly string[] = [
 
 const TRIES = { default: 8, min: 1, max: 100 }
 
-/** The default until a server has answered: the URL is more likely wrong than the server just starting. */
+/**
+ * The default of `triesMax` until a server has answered: the URL is more likely wrong than the server just starting.
+ */
 const UNREACHED_TRIES_MAX = 3
 
 const OF_UPLOAD = [
@@ -69,7 +71,7 @@ const OF_UPLOAD = [
 ] satisfies (keyof UploadOptions)[]
 
 /**
- * Creates a client of a server of the contract. Sends nothing.
+ * Creates a client of a server of the contract, without sending a request.
  * @throws {StoreError} OPTION_NOT_ALLOWED
  * @example
  * import { createClient } from 'rowstash/client'
@@ -107,7 +109,7 @@ function checkApiKey(given: unknown): void {
   throw optionError('key', `must be an API key of the server, not ${typeName(given)}`)
 }
 
-/** fetch fails for other characters in headers as if the server had not answered. */
+/** Whether a text can be sent in a header. With other characters, fetch fails as if the server had not answered. */
 function isHeaderText(text: string): boolean {
   return /^[\t\x20-\x7e\x80-\xff]*$/.test(text)
 }

@@ -1,4 +1,4 @@
-// Chunks of records, with the row numbers by which a server counts.
+// Chunks of records that know by which numbers a server counts their rows.
 import { CARRIAGE_RETURN, LINE_FEED } from '../base/ascii.js'
 import { type Bytes, concatBytes } from '../base/bytes.js'
 import { type CutRun, partsOfRun } from '../base/record-cutter.js'
@@ -6,21 +6,21 @@ import type { SourceFault } from '../base/record-scanner.js'
 import { BODY_TYPE_OF_FORMAT, isJson, type SourceFormat } from '../base/source-format.js'
 import type { RowChunk } from './import-types.js'
 
-/** Most rows of a chunk. */
+/** Maximum number of rows of a chunk. */
 export const ROWS_MAX = 10_000
 
 /** The longest row, in bytes of the input. */
 export const ROW_BYTES_MAX = 16 * 1024 * 1024
 
-/** A chunk cut by the client, with the row numbers by which a server counts. */
+/** A chunk that the client has cut. It knows by which numbers a server counts its rows. */
 export interface CountedChunk extends RowChunk {
-  /** The rows before a record. Blank lines of CSV count. */
+  /** The number of rows before a record. Blank lines of CSV count as rows. */
   rowsBefore(record: number): number
 }
 
 export type Cut = Pick<CutRun, 'header' | 'bytes' | 'starts' | 'ends'> &
   Readonly<{
-    /** Default: the format of the source. */
+    /** The format of the chunk. Default: the format of the source. */
     format?: SourceFormat
   }>
 

@@ -1,5 +1,5 @@
 // All rows of a table as text, a page at a time. Tokens are passed on as the server sent them, so numbers keep digits
-// that JSON.parse would lose.
+// that JSON.parse would drop.
 import { CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET } from '../base/ascii.js'
 import type { RowsWriter } from '../format/rows-writer.js'
 import {
@@ -19,10 +19,10 @@ const PAGE_ROWS = 1_000
 /** Nesting depth of the rows of a page. */
 const ROW_LEVEL = 2
 
-/** The row ID at the beginning of a row: servers of the contract send it first. */
+/** The row ID, which servers of the contract send as the first member of a row. */
 const ROW_ID = /^\{\s*"\$rowID"\s*:\s*"[^"]*"\s*,?\s*/
 
-/** The text before the row ID. */
+/** The text before the first member of a row. */
 const BRACE = /^\{\s*/
 
 type ReadPage = (bounds: Readonly<{ limit: number; continuation?: string }>) => Promise<PageTexts>
@@ -54,7 +54,9 @@ export async function* exportRows(
 /** The texts of a page's rows, as sent by the server. */
 export type PageTexts = Readonly<{ rows: readonly string[]; continuation: string | undefined }>
 
-/** @throws if the text is no page */
+/**
+ * @throws if the text is not a page
+ */
 export function rowsOf(page: string): PageTexts {
   const cursor = openCursor(page)
   let rows: readonly string[] | undefined

@@ -34,7 +34,10 @@ const OF_SENDING = [
 
 const OF_IMPORT = ['stashId', 'resume', 'startAt', 'receipt'] as const
 
-/** @returns the given options, and defaults for the others. @throws {StoreError} OPTION_NOT_ALLOWED */
+/**
+ * @returns the given options, and the defaults of the options that are not given. @throws {StoreError}
+ *   OPTION_NOT_ALLOWED
+ */
 export function checkImportOptions(
   call: 'importRows' | 'checkRows',
   given: unknown,
@@ -97,7 +100,7 @@ function checkNewTable(call: string, target: ImportTarget): void {
   throw optionError(wrong, `cannot be combined with \`name\` in ${call}: ${advice}`)
 }
 
-/** The first option that belongs to another target. */
+/** The first given option that belongs to another target. */
 function unknownIn(target: object, known: readonly string[]): string | undefined {
   return Object.keys(target).find((name) => OF_TARGETS.includes(name) && !known.includes(name))
 }

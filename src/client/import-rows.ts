@@ -1,4 +1,4 @@
-// An import: puts chunks into a stash, several at the same time, and sends one operation that uses them.
+// An import: it puts chunks into a stash, several at the same time, and sends one operation that uses the stash.
 //
 // Invariants:
 // - The operation is sent after all chunks are acknowledged, with the stash's ID as idempotency key.
@@ -26,7 +26,7 @@ import {
   type TableOperation,
 } from './table-operation.js'
 
-/** Time for the deletion of a stash, in milliseconds, and its attempts. */
+/** Maximum time for the deletion of a stash, in milliseconds, and maximum number of attempts. */
 const CLEANUP_MS_MAX = 10_000
 const CLEANUP_TRIES_MAX = 3
 
@@ -55,7 +55,10 @@ export async function checkRows(
   })
 }
 
-/** Puts the input into a stash, uses it and deletes it. After a failure, a stash stays if the caller can continue it. */
+/**
+ * Puts the input into a stash, uses the stash and deletes it. After a failure, a stash stays if the caller can continue
+ * it.
+ */
 async function throughStash<T>(
   stash: RemoteStash,
   requests: Requests,
@@ -77,7 +80,7 @@ async function throughStash<T>(
   } catch (failure) {
     throw failure instanceof ClientError ? stash.locate(failure) : failure
   } finally {
-    // The stash expires by itself, so this failure does not fail the import.
+    // A failure to delete the stash does not fail the import: the stash expires by itself.
     const isLeft = stash.mayHoldChunks && (isUsed || settings.stashId === undefined)
     if (isLeft) await cleanUp(requests, stash.id)
   }
@@ -126,7 +129,8 @@ async function finalize(
   const { hasReceipt, ...made } = await requests.send(request, async (answer) => ({
     ...(await readAnswer(answer, settings)),
     version: versionOf(answer),
-    // A merge that changes nothing makes no version: the receipt of the version would be an older one.
+    // A merge that changes nothing makes no version, so the receipt of the table's version would be that of an older
+    // operation.
     hasReceipt: answer.headers.get('preference-applied')?.includes('return=receipt') === true,
   }))
   if (receipt !== true || !hasReceipt) return made
@@ -151,7 +155,7 @@ async function check(
   )
   let merged: MergeCounts | undefined
   if (data.problemCount === 0 && settings.mode === 'merge') {
-    // Only the check of a merge compares keys.
+    // Only the check of a merge compares keys, so it is sent too.
     merged = await sendCheck<MergeCounts>(
       requests,
       makeTableOperation(settings, stash.id),

@@ -11,16 +11,16 @@ export type { Abortable, Dialect, IntakeReport, MergeCounts, OnSchemaError }
 
 /** The progress of an import. */
 export type ImportProgress = Readonly<{
-  /** Rows of the input that are on the server. */
+  /** The number of rows of the input that are on the server. */
   rows: number
   /**
-   * Bytes of the input that are on the server. For a Blob or a stream read by the intake: bytes of the file, before
-   * unpacking and decoding.
+   * The number of bytes of the input that are on the server. If the intake reads a Blob or a stream, it is the number
+   * of bytes before unpacking and decoding.
    */
   bytes: number
   /**
-   * All chunks below this number are on the server: the value of `startAt` to continue. Chunks are sent at the same
-   * time, so it is 0 until the first has arrived, whatever `rows` is.
+   * All chunks below this number are on the server: to continue, pass it as `startAt`. Several chunks are sent at the
+   * same time, so it stays 0 until the first chunk has arrived, even if others have.
    */
   chunks: number
 }>
@@ -28,9 +28,9 @@ export type ImportProgress = Readonly<{
 /** A condition on the version of the table. */
 type IfVersion = Readonly<{
   /**
-   * A `version` of a result or of `table.version()`. If the table's version is greater once all chunks are sent,
-   * nothing is changed and the call fails with the status 412. After a lost response, the operation is repeated only if
-   * an idempotency key makes that harmless. Default: no condition.
+   * The `version` of a result, or one that `table.version()` returned. If the table's version is greater once all
+   * chunks are sent, nothing is changed and the call fails with the status 412. After a lost response, the operation is
+   * repeated only if an idempotency key makes the repeat harmless. Default: no condition.
    */
   ifMatch?: string | undefined
 }>
@@ -40,8 +40,8 @@ type Without<Option extends string> = Readonly<{ [name in Option]?: undefined }>
 
 /**
  * The target of an import: a `name` of 1 to 1,000 characters creates a table; a `tableId` with a `mode`, which has no
- * default, adds rows, overwrites or merges. Options of another target are rejected, such as the `mode` of a new table.
- * `schema`: the columns of the table. Default: inferred from all rows; an overwrite keeps the table's.
+ * default, adds rows, overwrites or merges. Options of another target, such as `mode` for a new table, are rejected.
+ * `schema`: the columns of the table. Default: inferred from all rows; an overwrite keeps the columns of the table.
  */
 export type ImportTarget =
   | (Without<'tableId' | 'mode' | 'key' | 'missing' | 'unnamed' | 'ifMatch'> &
@@ -58,7 +58,10 @@ export type ImportTarget =
         tableId: string
         /** Needs a rowstash server. */
         mode: 'merge'
-        /** The IDs of the key columns, 1 to 16. A row with a key in the table changes that row; others are added. */
+        /**
+         * The IDs of the key columns, 1 to 16. An input row with a key that the table has changes that row; the other
+         * input rows are added.
+         */
         key: readonly string[]
         /** What happens to rows of the table with keys that the input lacks. Default: `keep`. */
         missing?: 'keep' | 'delete' | undefined
@@ -69,21 +72,21 @@ export type ImportTarget =
         unnamed?: 'keep' | 'empty' | undefined
       }>)
 
-/** Rows sent together, for inputs that the caller cuts. */
+/** Rows that are sent together, for a caller that cuts the input itself. */
 export interface RowChunk {
   /** The number of rows: 1 or more, or 0 in the only chunk of an input. */
   readonly rows: number
-  /** The number of bytes that the progress adds. */
+  /** The number of bytes that `bytes` of the progress grows by when this chunk is on the server. */
   readonly bytes: number
-  /** The media type of its bodies: `application/json`, `text/csv` or `text/tab-separated-values`. */
+  /** The media type of the bodies: `application/json`, `text/csv` or `text/tab-separated-values`. */
   readonly type: string
-  /** A body with the rows from `first` up to `limit`, counted from 0 in the chunk. */
+  /** A body with the rows from number `first` to before number `limit`, counted from 0 in the chunk. */
   body(first: number, limit: number): Uint8Array<ArrayBuffer>
 }
 
 /**
  * Objects of cells; a Blob with CSV, TSV, JSON or NDJSON, also compressed with gzip unless its dialect is `plain`; a
- * stream of such bytes, which needs `format`; or chunks, which must be the same when an import continues.
+ * stream of such bytes, which needs `format`; or chunks, which must be cut in the same way when an import continues.
  */
 export type ImportInput =
   | Iterable<object>
@@ -97,13 +100,13 @@ export type SendOptions = Abortable &
   Dialect &
   Readonly<{
     /**
-     * Whether what the options leave open is detected from the first megabyte of a Blob or a stream; `read` of the
-     * result reports it. Default: `detect` for a Blob, `plain` for a stream.
+     * `detect`: options that are not given are detected from the first megabyte of a Blob or a stream; `read` of the
+     * result reports them. `plain`: nothing is detected. Default: `detect` for a Blob, `plain` for a stream.
      */
     dialect?: 'plain' | 'detect' | undefined
     /**
-     * For json: the path to the array of rows in an object, such as `data.items`. Default: detected, or the text
-     * itself.
+     * For json: the path to the array of rows in an object, such as `data.items`. Default: it is detected, or the text
+     * itself is the array.
      */
     at?: string | undefined
     /**
@@ -120,15 +123,18 @@ export type SendOptions = Abortable &
      */
     format?: 'csv' | 'tsv' | 'json' | 'ndjson' | undefined
     /**
-     * Whether a Blob or a stream without content (0 bytes, or only spaces, tabs and line ends) has no rows. Default:
-     * false: it fails with `argument_invalid`, because its writer may have failed, and it would empty a table.
+     * Whether a Blob or a stream without content (0 bytes, or only spaces, tabs and line ends) counts as no rows.
+     * Default: false; the import fails with `argument_invalid`, because the writer of the input may have failed, and an
+     * overwrite would empty the table.
      */
     allowEmpty?: boolean | undefined
-    /** Most bytes of a chunk; a single row may be longer. Default: 1 MiB. Range: 1 KiB to 8 MiB. */
+    /**
+     * Maximum size of a chunk, in bytes; a chunk of a single row may be larger. Default: 1 MiB. Range: 1 KiB to 8 MiB.
+     */
     chunkBytes?: number | undefined
-    /** Chunks sent at the same time. Default: 4. Range: 1 to 64. */
+    /** Maximum number of chunks that are sent at the same time. Default: 4. Range: 1 to 64. */
     parallel?: number | undefined
-    /** Called after each chunk. Default: none. */
+    /** Called after each chunk that has arrived on the server. Default: none. */
     onProgress?: ((progress: ImportProgress) => void) | undefined
   }>
 
@@ -137,20 +143,21 @@ export type ImportOptions = ImportTarget &
   SendOptions &
   Readonly<{
     /**
-     * The stash of the chunks, also the idempotency key of the operation: 1 to 64 letters, digits, `-` and `_`,
-     * beginning with a letter or a digit. Give one to continue after the program has ended. Default: random.
+     * The ID of the stash for the chunks, which is also the idempotency key of the operation: 1 to 64 letters, digits,
+     * `-` and `_`, beginning with a letter or a digit. With a given ID, an import can be continued after the program
+     * has ended. Default: random.
      */
     stashId?: string | undefined
     /**
-     * Continues an import of the same `stashId` and input, or begins it. Chunks on the server are not sent again;
-     * digests of their bodies identify them. A server that cannot list a stash gets all chunks again. Within 24 hours
-     * nothing is done twice, even if the import was already complete. If the stash has chunks of another input, the
-     * call fails with the type `stash_differs`. Default: false.
+     * Continues the import with the same `stashId` and input, or begins it if there is none. Chunks on the server are
+     * not sent again; digests of their bodies identify them. A server that cannot list a stash gets all chunks again.
+     * Within 24 hours nothing is done twice, even if the import was already complete. If the stash has chunks of
+     * another input, the call fails with the type `stash_differs`. Default: false.
      */
     resume?: boolean | undefined
     /**
-     * Chunks below this number are already on the server; the input must be the same. Not with `resume`. Default: 0.
-     * Range: 0 to 2^30.
+     * Chunks below this number are not sent, because an earlier call with the same input has sent them. Not with
+     * `resume`. Default: 0. Range: 0 to 2^30.
      */
     startAt?: number | undefined
     /** Whether to return a receipt. Needs a rowstash server. Default: false. */
@@ -161,9 +168,9 @@ export type ImportOptions = ImportTarget &
 export type ImportResult = Readonly<{
   /** The table that was created or changed. */
   tableId: string
-  /** Its version. */
+  /** The version of the table. */
   version: string
-  /** Rows of the input. */
+  /** The number of rows of the input. */
   rows: number
   /** Chunks that were already on the server. */
   skipped: number
@@ -177,13 +184,16 @@ export type ImportResult = Readonly<{
 
 /** A value that does not fit its column. */
 export type ImportProblem = Readonly<{
-  /** The chunk in which `row` counts, and the number of the row in the whole input. Absent: the server names no chunk. */
+  /**
+   * The place of the row: its chunk, in which `row` counts, and its number in the whole input. Absent: the server names
+   * no chunk.
+   */
   place?: ChunkPlace
   /** The number of the row. Blank lines of CSV count. */
   row: number
   /** The ID of the column. */
   column: string
-  /** Its text, cut to 200 characters. Absent: the table has no such column. */
+  /** The text of the value, cut to 200 characters. Absent: the table has no such column. */
   value?: string
   /** The rule that the value breaks, as a noun phrase. */
   rule: string
@@ -191,9 +201,9 @@ export type ImportProblem = Readonly<{
 
 /** The result of `checkRows`. */
 export type ImportCheck = Readonly<{
-  /** Rows of the input. */
+  /** The number of rows of the input. */
   rows: number
-  /** The first 1,000. */
+  /** The first 1,000 problems. */
   problems: readonly ImportProblem[]
   /** The number of all problems. */
   problemCount: number

@@ -7,7 +7,10 @@ export function isBlob(given: unknown): given is Blob {
   return hasMethods(given, ['stream']) && /^(?:Blob|File)$/.test(tagOf(given as object))
 }
 
-/** The same Blob, or a copy if it is of another realm: fetch would send its type name instead of its content. */
+/**
+ * The same Blob, or a copy if it is of another realm: of such a Blob, fetch would send the type name instead of the
+ * content.
+ */
 export async function ownBlob(given: Blob): Promise<Blob> {
   if (given instanceof Blob) return given
   const pieces: BlobPart[] = []
@@ -17,7 +20,7 @@ export async function ownBlob(given: Blob): Promise<Blob> {
   return new Blob(pieces)
 }
 
-/** The same signal, or one that follows it if it is of another realm: fetch rejects those. */
+/** The same signal; or, because fetch rejects a signal of another realm, one of this realm that follows it. */
 export function ownSignal(given: AbortSignal | undefined): AbortSignal | undefined {
   if (given === undefined || given instanceof AbortSignal) return given
   const signal = given as AbortSignal

@@ -1,10 +1,11 @@
-// The stash of an import on its server: puts the chunks that are missing, several at the same time.
+// The stash of an import on its server. It puts the chunks that the server lacks, several at the same time.
 //
 // Invariants:
-// - The number of a chunk determines its serials, and its halves have serials among them. So their numeric order is the
-//   order of the input, and a repeat replaces the same chunk.
+// - The number of a chunk determines its range of serials, and its halves have serials of this range. So the numeric
+//   order of serials is the order of the input, and a repeat replaces the same chunk.
 // - A resumable import appends the digest of the body to the serial, so that the list of a stash identifies the chunks.
-//   Not on a server without that list: there, a chunk with changed content would not replace the old one.
+//   It does not do so if the server cannot list a stash: there, a chunk with changed content would not replace the old
+//   chunk.
 import { readUint32 } from '../base/bytes.js'
 import { sha256 } from '../base/platform.js'
 import { readAnswerData, readAnswerJson } from './answers.js'
@@ -13,19 +14,22 @@ import type { CountedChunk } from './counted-chunk.js'
 import type { ImportProgress, RowChunk } from './import-types.js'
 import type { Requests } from './requests.js'
 
-/** Serials per chunk: more than its rows, so that each half has its own. */
+/** Serials per chunk: more than a chunk has rows, so that each part of a halved chunk has a serial of its own. */
 const SERIALS_PER_CHUNK = 2 ** 20
 
 /** Digits of a digest of 64 bits. */
 const DIGEST_DIGITS = 20
 
-/** How long to wait for the answer to a chunk after the import has ended: the stash must not be deleted before it. */
+/**
+ * How long to wait for the answers to chunks after the import has ended: the stash must not be deleted before they
+ * arrive.
+ */
 const LAST_ANSWER_MS_MAX = 5_000
 
 export type StashSettings = Readonly<{
   stashId?: string | undefined
   resume?: boolean | undefined
-  /** Whether the stash is new, so that its list need not be requested. */
+  /** Whether the stash is new, so that the list of its chunks need not be requested. */
   isNew?: boolean
   startAt: number
   parallel: number
@@ -33,7 +37,7 @@ export type StashSettings = Readonly<{
   onProgress?: ((progress: ImportProgress) => void) | undefined
 }>
 
-/** Rows put under one serial, which has `width` serials for their halves. */
+/** Rows that are put under one serial. Their halves have serials among the `width` serials from this one on. */
 type Part = Readonly<{
   chunk: RowChunk | CountedChunk
   first: number
@@ -46,7 +50,7 @@ type Part = Readonly<{
 const ROW =
   /\brow (\d{1,15}) \(counted from 0\)(?! of the input)(?: of chunk '(\d{1,40})')?(, line \d{1,15})?/gi
 
-/** A character position, also counted within the chunk. */
+/** A character position in a server's message, counted within the chunk. */
 const CHARACTER = / at character \d{1,15}(?: of the input,)?(?= in row \d)/
 
 /** The chunks of a stash on the server, in order. */
@@ -70,11 +74,11 @@ export class RemoteStash {
   mayHoldChunks = false
   readonly #requests: Requests
   readonly #settings: StashSettings
-  /** Serials on the server that this import has not reached; undefined: the server cannot list them. */
+  /** Serials on the server whose chunks this import has not reached yet; undefined: the server cannot list serials. */
   #known: Set<string> | undefined
-  /** The first record of each part that does not begin its chunk, by serial without digest. */
+  /** By serial without digest: where each part begins that is not the first of its chunk. */
   readonly #firstRows = new Map<number, Readonly<{ record: number; rowsBefore: number }>>()
-  /** The rows before each chunk, as a server counts them; NaN: unknown. */
+  /** By chunk: the number of rows before it, as a server counts rows; NaN: unknown. */
   readonly #rowsBefore: number[] = []
 
   constructor(requests: Requests, settings: StashSettings) {
@@ -84,8 +88,8 @@ export class RemoteStash {
   }
 
   /**
-   * Where the rows of a serial begin in the input; undefined: not a serial of this import.
-   * @param wanted - The number of a row from there, as a server counts it.
+   * Where the rows of a serial begin in the input; undefined: it is not a serial of this import.
+   * @param wanted - The number of a row among the rows of the serial, as a server counts rows: its place is returned.
    */
   placeOf(serial: string, wanted?: number): ChunkPlace | undefined {
     if (!/^[0-9]{1,40}$/.test(serial)) return undefined
@@ -98,8 +102,9 @@ export class RemoteStash {
   }
 
   /**
-   * The failure with the places of its rows. Its message then numbers them in the whole input, if that is known.
-   * @param part - The serial of the request; undefined: taken from the message.
+   * The failure with the places of its rows. If their numbers in the whole input are known, the message has these
+   * numbers.
+   * @param part - The serial of the request; undefined: the serial is taken from the message.
    */
   locate(failure: ClientError, part?: string): ClientError {
     if (failure.place !== undefined) return failure
@@ -108,11 +113,11 @@ export class RemoteStash {
       const place = serial === undefined ? undefined : this.placeOf(serial, Number(row))
       if (place !== undefined) places.push(place)
       if (place?.inputRow === undefined) return text
-      // Lines in the first chunk are those of the input.
+      // Only in the first chunk, the line numbers are those of the input.
       return `row ${place.inputRow} (counted from 0)${place.inputRow === Number(row) ? line : ''}`
     })
     const serial = / of chunk '([0-9]{1,40})'/.exec(failure.message)?.[1] ?? part
-    // A part that is too large and was not halved has one row.
+    // A part that is too large, but was not halved, has a single row.
     const only = failure.status === 413 && part !== undefined ? 0 : undefined
     const place = places[0] ?? (serial === undefined ? undefined : this.placeOf(serial, only))
     if (place === undefined) return failure
@@ -122,8 +127,8 @@ export class RemoteStash {
   }
 
   /**
-   * Puts all chunks. A failure stops the rest; of several rejected chunks, the earliest is thrown. @returns the number
-   * of rows
+   * Puts all chunks. A failure stops the rest; if several chunks are rejected, the failure of the earliest is thrown.
+   * @returns the number of rows
    */
   async putAll(chunks: AsyncIterable<RowChunk | CountedChunk>): Promise<number> {
     const { startAt, parallel, signal, onProgress, resume, isNew } = this.#settings
@@ -170,7 +175,7 @@ export class RemoteStash {
     return this.#putPart(part, signal)
   }
 
-  /** Puts a part; if it is too large for the server, its halves. */
+  /** Puts a part; if it is too large for the server, puts its halves instead. */
   async #putPart(part: Part, signal: AbortSignal): Promise<void> {
     const { chunk, first, limit, serial } = part
     if (first > 0) {
@@ -220,7 +225,7 @@ export class RemoteStash {
     }
   }
 
-  /** The serials of the stash; undefined: the server cannot list them. */
+  /** The serials of the stash; undefined: the server cannot list serials. */
   async #list(): Promise<Set<string> | undefined> {
     const { signal } = this.#settings
     const path = `/stashes/${this.id}`
@@ -230,7 +235,7 @@ export class RemoteStash {
     } catch (failure) {
       if (!(failure instanceof ClientError)) throw failure
       if (failure.type === 'stash_not_found') {
-        // A stash that has expired, or may have lost chunks, accepts none until it is deleted.
+        // A stash that has expired, or may have lost chunks, accepts no chunks until it is deleted.
         await this.#requests.send(
           { method: 'DELETE', path, isRepeatable: true, signal },
           readAnswerJson,
@@ -254,7 +259,9 @@ export class RemoteStash {
   }
 }
 
-/** The rows before a record. NaN: the caller cut the chunk, and only it knows how rows are counted. */
+/**
+ * The number of rows before a record. NaN: the caller cut the chunk, so only the caller knows how its rows are counted.
+ */
 function rowsBeforeIn(chunk: RowChunk | CountedChunk, record: number): number {
   return 'rowsBefore' in chunk ? chunk.rowsBefore(record) : Number.NaN
 }
@@ -280,7 +287,7 @@ function halvesOf({ chunk, first, limit, serial, width }: Part): readonly Part[]
 /** The chunk number of a failure that concerns no chunk. */
 const NOWHERE = -1
 
-/** Statuses that mean wrong rows in a chunk. */
+/** Statuses of the answers that reject the rows of a chunk. */
 const STATUSES_OF_ROWS: ReadonlySet<number> = new Set([400, 413, 422])
 
 function isRefusal(reason: unknown): boolean {
@@ -288,8 +295,8 @@ function isRefusal(reason: unknown): boolean {
 }
 
 /**
- * The failure to report when several chunks fail. Chunks before a rejected one are awaited: the fault may begin in one
- * of them, such as an unclosed quote, and its answer may arrive later.
+ * The failure to report when several chunks fail. The answers to the chunks before a rejected one are awaited, because
+ * the cause, such as an unclosed quote, may be in an earlier chunk whose answer arrives later.
  */
 class FirstFailure {
   readonly #signal: AbortSignal | undefined
@@ -328,7 +335,7 @@ class FirstFailure {
 
 class Progress {
   readonly #onProgress: ((progress: ImportProgress) => void) | undefined
-  /** Finished chunks after the first unfinished one. */
+  /** Numbers of finished chunks after the first unfinished chunk. */
   readonly #beyond = new Set<number>()
   #chunks: number
   #rows = 0

@@ -39,7 +39,7 @@ import { keyQuery, rowText, whereText } from './row-text.js'
 import { schemaQuery, tablePath } from './table-operation.js'
 import type { changesOf, WatchOptions } from './watch-changes.js'
 
-/** The most calls of a function that makes new cells of a row. */
+/** Maximum number of calls of a function that makes new cells of a row. */
 const CHANGES_MAX = 10
 
 type Many = ClientManyRows
@@ -116,7 +116,8 @@ export class RemoteTable implements ClientTable {
       await this.#send({ method: 'DELETE', path: tablePath(this.id), signal }, readAnswerJson)
     } catch (failure) {
       const isGone = failure instanceof ClientError && failure.type === 'table_not_found'
-      if (!isGone) throw failure // The row is gone: a repeated request may follow a lost answer.
+      // A missing row counts as deleted: the answer to an earlier attempt may have been lost.
+      if (!isGone) throw failure
     }
   }
 
@@ -356,7 +357,10 @@ export class RemoteTable implements ClientTable {
     return (await import('./change-rows.js')).convertColumn(of, call, ...given)
   }
 
-  /** A repeated conditional request, after a lost answer, would fail because of its own change. */
+  /**
+   * A conditional request is not repeated: after a lost answer, the repeat would fail because of the first request's
+   * change.
+   */
   async #patch(
     rowId: string,
     cells: ClientCells,
@@ -389,7 +393,7 @@ export class RemoteTable implements ClientTable {
   }
 }
 
-/** The reader of changes is loaded on first use: few programs need it. */
+/** The changes of `changesOf`, whose module is loaded on first use, because few programs need it. */
 async function* loadedChanges(
   ...given: Parameters<typeof changesOf>
 ): ReturnType<typeof changesOf> {
@@ -428,11 +432,12 @@ function checkedRowId(rowId: string): string {
 }
 
 /**
- * Whether the server lacks the route, as opposed to the table or the key. An answer without a type does not come from
- * the API.
+ * Whether a failure means that the server lacks the route, as opposed to the table or the key. An answer without a type
+ * does not come from the API.
  */
 function isUnknownRoute({ status, type, message }: ClientError): boolean {
   if (status === 405) return true
-  const isOfKey = message.startsWith('API key not found') // The published contract has no type for this error.
+  // The message is compared because the published contract has no type for this error.
+  const isOfKey = message.startsWith('API key not found')
   return status === 404 && type !== '' && type !== 'table_not_found' && !isOfKey
 }

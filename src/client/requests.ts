@@ -16,11 +16,11 @@ const ID_BYTES = 16
 
 export type ClientRequest = Readonly<{
   method: string
-  /** A path below the URL of the server; or a URL of its own, which gets no key. */
+  /** A path below the URL of the server; or a whole URL, to which the API key is not sent. */
   path: string | URL
   headers?: Readonly<Record<string, string>>
   body?: Uint8Array<ArrayBuffer> | Blob | string
-  /** Whether a second request has no further effect. */
+  /** Whether a repeat of the request has no further effect. */
   isRepeatable: boolean
   signal?: AbortSignal | undefined
   /**
@@ -30,9 +30,12 @@ export type ClientRequest = Readonly<{
   lingerMs?: number
   /** Called with each failed attempt. */
   onFailure?: (failure: ClientError) => void
-  /** Most attempts. Default: `triesMax` of the client. */
+  /** Maximum number of attempts. Default: `triesMax` of the client. */
   triesMax?: number
-  /** Called with the number of bytes of a Blob handed to the connection, if the platform streams request bodies. */
+  /**
+   * Called with the number of bytes of a Blob that were handed to the connection, if the platform streams request
+   * bodies.
+   */
   onProgress?: ((bytes: number) => void) | undefined
 }>
 
@@ -40,7 +43,10 @@ export type Sending = Readonly<{
   url: string
   key: string
   triesMax: number
-  /** Most attempts for requests that no server took, until a server has answered. Default: `triesMax`. */
+  /**
+   * Maximum number of attempts for a request that no server took, as long as no server has ever answered. Default:
+   * `triesMax`.
+   */
   unreachedTriesMax?: number
   onRetry: (failure: ClientError, pauseMs: number) => void
   fetch: typeof fetch
@@ -59,15 +65,15 @@ export class Requests {
     this.#sending = sending
   }
 
-  /** A random ID. Pages on plain HTTP lack `crypto.randomUUID`. */
+  /** A random ID. It does not use `crypto.randomUUID`, which pages on plain HTTP lack. */
   newId(): string {
     return toHex(this.#random.bytes(ID_BYTES))
   }
 
   /**
-   * @param read - Reads a successful answer, as part of the attempt: if it throws, the attempt has failed.
-   * @returns what `read` made of the answer
-   * @throws {ClientError} for every other answer; the signal's reason
+   * @param read - Reads a successful answer. It is a part of the attempt: if it throws, the attempt has failed.
+   * @returns what `read` returned
+   * @throws {ClientError} for every answer that is not successful; the signal's reason after an abort
    */
   async send<T>(given: ClientRequest, read: (answer: Response) => T | Promise<T>): Promise<T> {
     const request = { ...given, signal: ownSignal(given.signal) }
@@ -138,7 +144,10 @@ export class Requests {
   }
 }
 
-/** Browsers and their workers, which have a `location`, stream request bodies only over some connections. */
+/**
+ * Whether request bodies are streamed. Browsers and their workers, which have a `location`, can do so only over some
+ * connections.
+ */
 const SENDS_STREAMS = typeof location === 'undefined'
 
 type Body = NonNullable<ClientRequest['body']>
@@ -148,7 +157,7 @@ function isWatched(body: Body | undefined, onProgress: OnProgress): body is Blob
   return SENDS_STREAMS && onProgress !== undefined && body instanceof Blob
 }
 
-/** The length of a stream: without it, a server could not reject a body that is too long at once. */
+/** The header with the length of a stream: without it, a server could not reject a body at once that is too long. */
 function watchedLengthHeader(
   body: Body | undefined,
   onProgress: OnProgress,
@@ -199,22 +208,25 @@ function attemptFailure(cause: unknown, answer: Response | undefined): ClientErr
   return new ClientError(problem, answer.status, 'answer_cut', cause)
 }
 
-/** The reason is in the cause: the error of fetch says only that it failed. */
+/** The reason of a failure is in its cause, because the error of fetch itself says only that fetch failed. */
 function transportReason(failure: unknown): string {
   const { cause = failure } = failure as { cause?: unknown }
-  // A host with several addresses has one failure per address, and no message of its own.
+  // For a host with several addresses, the cause has no message, but one error per address.
   const { errors = [cause] } = Object(cause) as { errors?: readonly unknown[] }
   const reasons = errors.map((each) => firstLine(messageOf(each)))
   const reason = reasons.filter((text) => text !== '').join(', ')
   return reason === '' ? '' : `: ${reason}`
 }
 
-/** TLS messages continue with lines about the program. */
+/** The first line of a message: messages of TLS continue with lines about the program. */
 function firstLine(text: string): string {
   return /^.*/.exec(text.trim())?.[0] ?? ''
 }
 
-/** A 429 means that nothing was done. A status below 300 means an answer that is missing or could not be read. */
+/**
+ * Whether a request may be repeated. A 429 means that nothing was done. With a status below 300, the answer could not
+ * be read, and with 0 it is missing.
+ */
 function mayRepeat(failure: ClientError, { isRepeatable }: ClientRequest): boolean {
   const { status } = failure
   if (isRefusedByFetch(failure)) return false
@@ -222,7 +234,7 @@ function mayRepeat(failure: ClientError, { isRepeatable }: ClientRequest): boole
   return isRepeatable && (status < 300 || status === 408 || status >= 500)
 }
 
-/** Whether fetch itself rejects the URL, as it does ports of other protocols, or its redirects. */
+/** Whether fetch itself rejects the URL, for example because of a port of another protocol, or its redirects. */
 function isRefusedByFetch({ cause }: ClientError): boolean {
   const { cause: reason } = Object(cause) as { cause?: unknown }
   return /^(?:bad port|redirect count exceeded)$/.test(messageOf(reason))

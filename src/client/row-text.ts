@@ -1,4 +1,4 @@
-// The JSON of rows and conditions that a caller gives, and the query for a key.
+// Makes the JSON of rows and conditions that a caller gives, and the query for a key.
 import { optionError, typeName } from '../base/options.js'
 import { cellToken, membersOf, plainJson, ValueFault } from '../base/plain-value.js'
 import { isWellFormed } from '../base/well-formed.js'
@@ -6,7 +6,7 @@ import type { KeyValues } from '../engine/types/call-types.js'
 import { type ChunkPlace, type ClientError, invalidCall } from './client-error.js'
 import type { OnSchemaError } from './import-types.js'
 
-/** Advice for a caller with bytes or a text of rows. */
+/** Advice for a caller that passes bytes or a text instead of row objects. */
 export const BYTES_ADVICE =
   "; pass rows as bytes or text as a Blob or a stream of bytes, with `format`, such as 'csv'"
 

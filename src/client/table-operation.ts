@@ -8,7 +8,7 @@ export type TableOperation = Readonly<{
   path: string
   query: URLSearchParams
   body: object
-  /** The version of `If-Match`. */
+  /** The version that is sent as `If-Match`. */
   ifMatch: string | undefined
 }>
 
@@ -44,8 +44,8 @@ export function makeTableOperation(target: ImportTarget, stashId: string): Table
 }
 
 /**
- * The operation whose check is sent. A merge is checked as an overwrite: the check of a merge counts its effects, but
- * does not list values that do not fit, and the check of an add rejects keys that the table has.
+ * The operation whose check is sent. A merge is checked as an overwrite, because the check of a merge counts its
+ * effects but does not list values that do not fit, and the check of an add rejects keys that the table has.
  */
 export function checkedAs(target: ImportTarget): ImportTarget {
   if (target.mode !== 'merge') return target
@@ -55,7 +55,7 @@ export function checkedAs(target: ImportTarget): ImportTarget {
 
 type OperationAnswer = Readonly<{
   tableId: string
-  /** The rows that were written; undefined: the answer does not list them all. */
+  /** The number of rows that were written; undefined: the answer does not list the IDs of all of them. */
   rows: number | undefined
   merged?: MergeCounts
 }>

@@ -1,4 +1,5 @@
-// Reads the changes of a table: pages of them, and the feed, which is reopened where it ended. Loaded on first use.
+// Reads the changes of a table: in pages, and from the feed, which is reopened where it ended. This module is loaded on
+// first use.
 //
 // Invariant: each change is yielded once. The next request begins at the version of the last change.
 import { openBackoff } from '../base/backoff.js'
@@ -15,10 +16,10 @@ import { tablePath } from './table-operation.js'
 /** A feed is considered dead after this silence, in milliseconds: a server sends a comment every 15 seconds. */
 const SILENCE_MS_MAX = 45_000
 
-/** Most consecutive feeds that may end before their first line. */
+/** Maximum number of consecutive feeds that may end before their first line. */
 const SILENT_FEEDS_MAX = 8
 
-/** Most characters of an event. */
+/** Maximum number of characters of an event. */
 const EVENT_CHARACTERS_MAX = 64 * 1024
 
 export type WatchOptions = Parameters<ClientChanges['watch']>[0] & {}
@@ -26,7 +27,7 @@ export type WatchOptions = Parameters<ClientChanges['watch']>[0] & {}
 type WantedChanges = Readonly<{
   /** The path of the table's changes. */
   path: string
-  /** undefined: the current version. */
+  /** The version after which the changes begin; undefined: the current version. */
   since: string | undefined
   signal: AbortSignal | undefined
 }>
@@ -56,7 +57,7 @@ function wantedOf(tableId: string, { since, signal }: WatchOptions): WantedChang
 
 type Entry = Omit<ClientChange, 'version'> & Readonly<{ version: number }>
 
-/** The changes after a version, up to now. */
+/** The changes after a version, up to the current version. */
 async function* pagesOfChanges(
   requests: Requests,
   { path, since, signal }: WantedChanges,
@@ -93,7 +94,8 @@ async function* feedOfChanges(
       isRepeatable: true,
       signal,
     }
-    const answer = await requests.send(request, checkedFeed) // Throws an error answer, such as that of a version whose changes were discarded.
+    // Throws if the answer is an error, for example because the changes after the version were discarded.
+    const answer = await requests.send(request, checkedFeed)
     silent++
     let cause: unknown
     try {
@@ -133,7 +135,10 @@ function checkedFeed(answer: Response): Response {
   throw invalidAnswer(answer, 'is not a feed of changes')
 }
 
-/** Events are separated by blank lines, WHATWG HTML 9.2.6. An event without data only gives the position of the feed. */
+/**
+ * The events of a feed, which blank lines separate (WHATWG HTML, 9.2.6). An event without data only gives the position
+ * of the feed.
+ */
 async function* eventsIn(
   pieces: AsyncIterable<Uint8Array>,
   answer: Response,
@@ -153,7 +158,10 @@ async function* eventsIn(
 const LINE_END = /\r\n|\n|\r/
 const BLANK_LINE = /(?:\r\n|\n|\r(?!\n)){2}/
 
-/** Data of other event types is ignored: the next request reports their cause. */
+/**
+ * The ID and the data of an event. The data of other event types is ignored: the next request reports what caused such
+ * an event.
+ */
 function parseEvent(block: string): Readonly<{ id: string; data: string }> {
   const fields = { id: '', data: '', event: '' }
   for (const line of block.split(LINE_END)) {

@@ -1,5 +1,5 @@
-// Answers the routes of a team: finds the sender, checks what every request must pass, and runs the operation in a turn
-// of the key.
+// Answers the routes of a team: finds the sender, makes the checks of all requests, and runs the operation in a turn of
+// the sender's key.
 import { tableNotFound } from '../engine/commit/table-writer.js'
 import type { Store } from '../engine/types/store-types.js'
 import { type Caller, checkAccess } from './auth/caller.js'
@@ -44,7 +44,7 @@ const ONE_ROW = `${ONE_TABLE}/rows/{rowID}`
 export type TeamServices = Readonly<{
   store: Store
   options: ResolvedContractOptions
-  /** The memory budget of answers in flight. */
+  /** The memory budget of answers that are being made or sent. */
   answers: MemoryBudget
   feeds: OpenFeeds
   receive: ReceiveFor
@@ -100,7 +100,7 @@ export function createTeamAnswer(services: TeamServices): AnswerTeam {
       operation(call, ...parameters).catch((failure: unknown) => {
         throw shownFailure(caller, failure)
       })
-    const isRead = request.method === 'GET' // Reads may be repeated, and HEAD sends no body.
+    const isRead = request.method === 'GET' // Reads may be repeated, and a HEAD request has no body.
     const made = await turns.run(holder, () =>
       isRead ? chargedAnswer(make, call.openAnswerRoom) : make(),
     )
@@ -108,7 +108,7 @@ export function createTeamAnswer(services: TeamServices): AnswerTeam {
   }
 }
 
-/** Checks that a key, looked up again, still allows what was admitted. */
+/** Checks that a key that was looked up again still allows the admitted request. */
 function checkStill(now: Caller, { caller, access, parameters }: Admitted): void {
   checkAccess(now, access)
   const [tableId = ''] = parameters
@@ -126,7 +126,10 @@ function resolveBaseUrls({ origin }: ContractRequest, options: ResolvedContractO
   return { api, files: options.publicBaseUrl ?? api }
 }
 
-/** Limits per key: requests at the same time, requests per second, and fetches from URLs. Applies to known keys only. */
+/**
+ * Limits per key: requests at the same time, requests per second, and fetches from URLs. The limits apply to known keys
+ * only.
+ */
 type KeyLimits = Readonly<{
   /** Counts a request. @throws {Refusal} RATE_LIMITED */
   checkRate: (key: string) => void

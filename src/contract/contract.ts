@@ -24,7 +24,7 @@ import { OpenFeeds } from './memory/open-feeds.js'
 import { Metrics, NO_OPERATION } from './metrics/metrics.js'
 import { ROUTES } from './routes.js'
 
-/** Headers of all answers. An answer's own headers replace them. */
+/** Headers of all answers. An answer's own headers of the same names replace them. */
 const SECURITY_HEADERS = Object.freeze({
   'x-content-type-options': 'nosniff',
   'cache-control': 'no-cache',
@@ -36,22 +36,22 @@ const BODIES = 'bodies of requests (bodyBytesInFlightMax)'
 const ANSWERS = 'answers (answerBytesInFlightMax)'
 
 /**
- * The HTTP contract of a store, without a server. `createContract` makes one; `nodeHandler` and `fetchHandler` have
+ * The HTTP contract of a store, without a server. `createContract` makes one; `nodeHandler` and `fetchHandler` make
  * their own.
  */
 export interface Contract {
   /** Handles a request. Never rejects: every failure becomes a response. */
   handle(request: ContractRequest): Promise<ContractResponse>
   /**
-   * Whether a path, as in `ContractRequest`, belongs to the contract, so that a host can route all others itself. IDs
-   * in the path need not exist.
+   * Whether a path, as in `ContractRequest`, belongs to the contract, so that a host can route all other paths itself.
+   * What the IDs in the path name need not exist.
    */
   isRoute(path: string): boolean
   /** All metrics in the text format of Prometheus, as `GET /metrics` returns them for an admin key. */
   metrics(): string
   /**
    * Counts the bytes of an answer for the metrics, if its body is text or bytes. The adapter calls it for each such
-   * answer, because it knows the encoded length. Pieces are counted as they are read.
+   * answer, because it knows the encoded length. Bodies in pieces are counted by the contract, as the pieces are read.
    */
   countSent(bytes: number): void
 }
@@ -136,8 +136,8 @@ function openServices(
 }
 
 /**
- * Closes the connection of a client without a known key, but not after a failed lookup, which says nothing about the
- * client.
+ * The answer to a failed request. It closes the connection of a client without a known key, but not if the lookup of
+ * the key failed, which says nothing about the client.
  */
 function failed(
   failure: unknown,
@@ -179,7 +179,10 @@ function noRequest(given: unknown): StoreError {
   return new StoreError('REQUEST_VALIDATION_ERROR', message)
 }
 
-/** Memory of a page beyond its bytes: row records read but not on the page, and copies of a piece. */
+/**
+ * Memory of a page in addition to its bytes: for row records that are read but are not on the page, and for copies of a
+ * piece.
+ */
 const PAGE_BYTES_MORE = 8 * 1024 * 1024
 
 function answerBudget(

@@ -18,18 +18,18 @@ import { answerOpenly, type BodyWatch } from './operations/public-routes.js'
 /** How to answer a request. */
 export type Entry = Readonly<{
   isKeyless: boolean
-  /** Which pages may read the answer; undefined: none of another origin. */
+  /** Which pages may read the answer; undefined: no page of another origin. */
   cors: Cors | undefined
   /**
    * @param onKey - Called if the key is known.
    * @param onRoute - Called with the route, if it needs a key.
    */
   answer: (onKey: OnKey, onRoute: OnRoute) => Promise<ContractResponse>
-  /** Method and route, for metrics; undefined for routes with a key, which determine it later. */
+  /** Method and route, for metrics; undefined for routes with a key, for which it is determined later. */
   operation: string | undefined
 }>
 
-/** Methods of routes with a key. A preflight has no key, so its answer is the same for all paths. */
+/** The methods of all routes with a key. A preflight has no key, so its answer must be the same for all paths. */
 const KEYED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 
 /** The services behind the groups of routes. */
@@ -76,12 +76,14 @@ export function createEntries(
   }
 }
 
-/** Reading a file needs only its URL; deleting it needs a key. */
+/** Whether a request deletes a file. This needs a key; reading a file needs only its URL. */
 function isFileDeletion({ method, path }: ContractRequest): boolean {
   return method === 'DELETE' && /^\/files\/[^/]+\/?$/.test(path)
 }
 
-/** The name of an operation. It never contains text of the client, because a method may be any text. */
+/**
+ * The name of an operation. A method that no route has may be any text, so the name never contains the client's text.
+ */
 function nameOperation(methods: readonly string[], method: string, route: string): string {
   return methods.includes(method) ? `${method} ${route}` : NO_OPERATION
 }

@@ -3,7 +3,7 @@
 //
 // Invariants:
 // - Bodies are streamed both ways, at the pace of the slower side.
-// - An answer that cannot be completed fails its stream, so that the runtime cuts the connection: a client never
+// - If an answer cannot be completed, its stream fails, so that the runtime cuts the connection: a client never
 //   mistakes a part for the whole.
 
 import { createTell } from '../base/hooks.js'
@@ -28,18 +28,19 @@ const STATUSES_WITHOUT_BODY: ReadonlySet<number> = new Set([204, 304])
 /** Options of `fetchHandler`. Unknown names are rejected. */
 export interface FetchHandlerOptions extends ContractOptions {
   /**
-   * Path under which the handler is mounted, such as `/api/v2`: starts with a slash and ends without one. Leave it out
-   * if the framework removes it from the request's URL. Default: none.
+   * Path under which the handler is mounted, such as `/api/v2`: it starts with a slash and ends without one. Leave the
+   * option out if the framework removes this path from the request's URL. Default: none.
    */
   readonly basePath?: string | undefined
   /**
-   * Returns the client of a request, such as its address, by which `refusedKeysPerMinuteMax` counts; a Request does not
-   * contain it. undefined: unknown, and not counted. Default: every client is unknown.
+   * Returns a text that identifies the client of a request, such as its address, because a Request does not contain it:
+   * `refusedKeysPerMinuteMax` counts by this text. If it returns undefined, the client is unknown and is not counted.
+   * Default: every client is unknown.
    */
   readonly clientOf?: ((request: Request) => string | undefined) | undefined
 }
 
-/** Answers a request. Rejects only if the argument is no Request. */
+/** Answers a request. Rejects only if the argument is not a Request. */
 export type FetchHandler = (request: Request) => Promise<Response>
 
 /**
@@ -74,7 +75,7 @@ export function fetchHandler(store: Store, options: FetchHandlerOptions): FetchH
     } catch (failure) {
       const { onFailure } = contractOptions
       if (onFailure !== undefined) tell('onFailure', () => onFailure(failure))
-      return answered(errorResponse(failure)) // A limit that cannot be checked is not lifted.
+      return answered(errorResponse(failure)) // A limit that cannot be checked still applies.
     }
     return answered(await contract.handle(makeFetchRequest(request, basePath, client)))
   }
@@ -84,7 +85,8 @@ export function fetchHandler(store: Store, options: FetchHandlerOptions): FetchH
 function clientIn(given: unknown): string | undefined {
   if (typeof given === 'string') return given
   if (given === undefined || given === null) return undefined
-  Promise.resolve(given).catch(() => undefined) // A promise by mistake: its rejection must not be unhandled.
+  // If `clientOf` returned a promise by mistake, the promise must not cause an unhandled rejection.
+  Promise.resolve(given).catch(() => undefined)
   throw new TypeError(`clientOf must return a string or undefined, not ${typeName(given)}`)
 }
 
@@ -117,7 +119,10 @@ function makeFetchRequest(
   }
 }
 
-/** When its reader stops, the rest of a body is left to the runtime, which must deliver the answer first. */
+/**
+ * The pieces of a request body. When their reader stops, the runtime handles the rest of the body, because it must
+ * deliver the answer first.
+ */
 async function* requestPieces(body: Request['body']): AsyncGenerator<Uint8Array> {
   if (body !== null) yield* readWebStream(body, 'leave')
 }
@@ -139,7 +144,10 @@ function makeResponse(
   })
 }
 
-/** A Response takes only bytes of memory that is not shared with other threads. Ours never is. */
+/**
+ * The same bytes, with a type that a Response accepts: their memory must not be shared with other threads, which is
+ * never so here.
+ */
 function unsharedBytes(bytes: Uint8Array | null): Uint8Array<ArrayBuffer> | null {
   return bytes as Uint8Array<ArrayBuffer> | null
 }

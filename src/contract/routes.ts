@@ -44,8 +44,8 @@ import { listTables } from './operations/table-list.js'
 import { answerCreateTable, overwriteTable, readChange, readReceipt } from './operations/tables.js'
 
 /**
- * A route of a team: method, path, required rights, and operation; for our routes also the query parameters, and others
- * are refused.
+ * A route of a team: method, path, required rights, and operation. A route that is not published (ours) also has the
+ * names of its query parameters; others are refused.
  */
 export type TeamRoute = readonly [
   method: string,
@@ -58,7 +58,7 @@ export type TeamRoute = readonly [
 const READ: Access = { scopes: ['read'], reach: 'tables', stores: false }
 const WRITE: Access = { scopes: ['write'], reach: 'tables', stores: true }
 const WRITE_TEAM: Access = { scopes: ['write'], reach: 'team', stores: true }
-/** With `validate=only`, these write nothing. */
+/** For routes that fill tables. With `validate=only`, they write nothing. */
 const FILL: Access = { ...WRITE, stores: 'unlessChecked' }
 const CREATE: Access = { ...WRITE_TEAM, stores: 'unlessChecked' }
 const DELETE: Access = { ...WRITE, stores: false }
@@ -66,13 +66,15 @@ const DELETE: Access = { ...WRITE, stores: false }
 const ALTER: Access = DELETE
 /** For reading and deleting stashes. */
 const STASH: Access = { ...WRITE_TEAM, stores: false }
-/** For lists of a whole team. Their reader knows the URLs of all files. */
+/** For lists of a whole team, among them the list of files, which has the URLs of all files. */
 const READ_TEAM: Access = { ...READ, reach: 'team' }
 /** A key that may start a job may also read its status. */
 const READ_JOB: Access = { ...READ, scopes: ['read', 'write'] }
-/** Files belong to no table. */
+/** For uploads. A key that is limited to tables may upload, because files belong to no table. */
 const UPLOAD: Access = { scopes: ['upload'], reach: 'tables', stores: true }
-/** The bytes are already stored; the store's own hook decides on the file. */
+/**
+ * For the completion of an upload: the bytes are already stored, and the store's own hook `quota` decides on the file.
+ */
 const COMPLETE: Access = { ...UPLOAD, stores: false }
 
 const NONE: readonly string[] = []

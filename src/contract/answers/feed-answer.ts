@@ -2,7 +2,7 @@
 //
 // Invariants:
 // - Nothing is read ahead for a slow client: the state of a feed is a version, from which the log continues.
-// - A feed that ends without the event `end` may be reopened where it ended.
+// - A client may reopen a feed that ended without the event `end`, at the place where it ended.
 import { utf8 } from '../../base/bytes.js'
 import { isStoreError } from '../../base/store-error.js'
 import type { ChangeEntry } from '../../engine/types/history-types.js'
@@ -23,7 +23,9 @@ export const FEED_HEADERS = Object.freeze({
   'x-accel-buffering': 'no',
 })
 
-/** @param checkKey - Fails if the key may no longer read the table; called with each comment. */
+/**
+ * @param checkKey - Fails if the key may no longer read the table. It is called each time a comment is sent.
+ */
 export function feedAnswer(
   table: Table,
   since: number,
@@ -64,7 +66,8 @@ async function* feedPieces(
   feed: OpenFeed,
   checkKey: () => Promise<void>,
 ): AsyncGenerator<string, void> {
-  yield `retry: ${RETRY_MS}\nid: ${since}\n\n` // An ID alone is no event, but a client that reconnects continues from it.
+  // An ID without data is not an event, but a client that reconnects continues from this ID.
+  yield `retry: ${RETRY_MS}\nid: ${since}\n\n`
   let entry: (() => IteratorResult<ChangeEntry>) | undefined
   const ask = (): void => {
     const take = (found: typeof entry) => {
@@ -100,6 +103,6 @@ async function* feedPieces(
       yield `id: ${value.version}\ndata: ${JSON.stringify(value)}\n\n`
     }
   } finally {
-    entries.return?.().catch(() => undefined) // Not awaited: the signal ends its wait.
+    entries.return?.().catch(() => undefined) // Not awaited: the signal ends the wait of `return`.
   }
 }

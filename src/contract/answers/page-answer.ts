@@ -33,13 +33,13 @@ import {
 import type { Room } from '../memory/memory-budget.js'
 import { jsonResponse } from './render.js'
 
-/** Size of kept pieces, in bytes. Most pages have only one. */
+/** Size of kept pieces, in bytes. Most pages have only one piece. */
 const KEPT_PIECE_BYTES = 1_024 * 1_024
 
-/** Size of pieces that are read while sending, in bytes. */
+/** Size of pieces that are read while the answer is sent, in bytes. */
 const SENT_PIECE_BYTES = 256 * 1_024
 
-/** Copies of a page in memory: stored bytes, rows, and JSON. */
+/** Number of copies of a page in memory: stored bytes, rows, and JSON. */
 const COPIES = 3
 
 const HEAD = utf8('{"data":')
@@ -70,7 +70,7 @@ export async function answerPage(
 /** Memory for a page of matching rows: its JSON and what is read for it, in bytes. */
 const FOUND_PAGE_BYTES = 4 * 1_024 * 1_024
 
-/** GET /tables/{tableID}/rows with the parameters of `parseFindBounds`. Such a page is short, so it is read only once. */
+/** GET /tables/{tableID}/rows with a parameter of `parseFindBounds`. Such a page is short, so it is read only once. */
 export async function answerFound(
   table: Table,
   bounds: PageBounds & FoundBounds,
@@ -162,7 +162,7 @@ async function answerOpenPage(
 type ReadOnce = Readonly<{
   bytes: number
   continuation: string | undefined
-  /** null: there was no spare memory. */
+  /** The pieces of the page; null: there was no spare memory to keep them. */
   kept: readonly Bytes[] | null
 }>
 
@@ -184,7 +184,7 @@ async function readOnce(page: OpenPage, planBytes: number, room: Room): Promise<
   }
 }
 
-/** A piece to keep, with `beside` bytes already kept; null: there is no memory. */
+/** Reads a piece to keep. `beside`: the bytes that are already kept. null: there is no memory for the piece. */
 async function readSpare(
   page: OpenPage,
   start: PieceStart | undefined,
@@ -214,7 +214,7 @@ async function readSentPiece(
   }
 }
 
-/** Reads the page again: each piece after the client took the previous one. */
+/** Reads the page again, each piece when the client has taken the previous piece. */
 async function* sentPieces(
   page: OpenPage,
   planBytes: number,

@@ -1,4 +1,4 @@
-// Success bodies. Millions of row IDs are rendered and sent in pieces, never held at once.
+// Bodies of successful responses. Millions of row IDs are rendered and sent in pieces, and are never all in memory.
 
 import type { Bytes } from '../../base/bytes.js'
 import { utf8 } from '../../base/bytes.js'
@@ -68,10 +68,10 @@ export function withReceiptApplied(
   return { ...response, headers }
 }
 
-/** 22 characters, quotes and a comma each make pieces of about 64 KiB. */
+/** IDs per piece. An ID has 22 characters, quotes and a comma, so a piece has about 64 KiB. */
 const IDS_PER_PIECE = 2_600
 
-/** `head`, `"rowIDs":[…]` and `tail`: one text if short, otherwise pieces. */
+/** `head`, `"rowIDs":[…]` and `tail`: one text if they are short, otherwise pieces. */
 export function renderRowIds(
   head: string,
   rowIds: RowIds,
@@ -94,7 +94,7 @@ async function* rowIdPieces(
   yield utf8(`${head}"rowIDs":[`)
   for (const piece of jsonOfRowIds(rowIds, IDS_PER_PIECE)) {
     yield piece
-    await yieldToEventLoop() // So that a fast reader does not block others.
+    await yieldToEventLoop() // Otherwise a fast reader would block other requests.
   }
   yield utf8(`]${tail}`)
 }

@@ -50,7 +50,7 @@ export function succeededResponse(
   return jsonResponse(200, render(start, result.rowIds, `${tail}}}`))
 }
 
-/** The JSON before and after the row IDs in the `data` of the synchronous response. */
+/** The JSON before and after the row IDs, as in the `data` of the response to an operation that is not a job. */
 function renderResponseParts(
   caller: Caller,
   kind: Kind,

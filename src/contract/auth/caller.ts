@@ -15,7 +15,7 @@ export type Identity = KeyRights &
      * digest of the key.
      */
     keyId?: string | undefined
-    /** The author of the key's changes, for the logs of tables: 1 to 256 characters. Default: `keyId`. */
+    /** The author that the logs of tables show for changes by this key: 1 to 256 characters. Default: `keyId`. */
     author?: string | undefined
   }>
 
@@ -26,26 +26,28 @@ export type Caller = Readonly<{
   /** The author of the key's changes. */
   author: string
   scopes: ReadonlySet<KeyScope>
-  /** undefined: all tables of the team. */
+  /** The only tables that the key reaches; undefined: all tables of the team. */
   tables: ReadonlySet<string> | undefined
 }>
 
 /** The rights that a route requires. */
 export type Access = Readonly<{
-  /** The key needs one of these. */
+  /** The key needs at least one of these scopes. */
   scopes: readonly KeyScope[]
   /** `team`: the route is not limited to one table, so keys limited to tables cannot use it. */
   reach: 'tables' | 'team'
   /**
-   * Whether it may store more, which the hook `quota` permits or not. `unlessChecked`: not with the parameter
-   * `validate`.
+   * Whether a request may store more data, so that the hook `quota` is asked. `unlessChecked`: yes, unless it has the
+   * parameter `validate`.
    */
   stores: boolean | 'unlessChecked'
 }>
 
 const ALL_SCOPES: ReadonlySet<KeyScope> = new Set(KEY_SCOPES)
 
-/** @param keyId - For a key without a name. */
+/**
+ * @param keyId - The name of a key whose identity has none.
+ */
 export function makeCaller(
   { teamId, keyId, author, scopes, tables }: Identity,
   digest: string,
@@ -59,7 +61,7 @@ export function makeCaller(
   }
 }
 
-/** Checks an identity. @returns The wrong member and its rule, or undefined. */
+/** Checks an identity. @returns The name of the invalid member and its rule; undefined: the identity is valid. */
 export function identityProblem(
   given: Readonly<Partial<Record<keyof Identity, unknown>>>,
 ): readonly [member: keyof Identity, rule: string] | undefined {

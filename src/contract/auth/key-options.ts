@@ -1,4 +1,4 @@
-// The options `keys` and `adminKeys`: their checks.
+// The checks of the options `keys` and `adminKeys`.
 import { optionError, typeName } from '../../base/options.js'
 import { type Identity, identityProblem } from './caller.js'
 
@@ -10,11 +10,11 @@ const KEY = /^[\x21-\x7e]{1,1024}$/
 /** Rejected keys: programs send these texts for a missing value. */
 const NO_KEYS: ReadonlySet<string> = new Set(['null', 'undefined'])
 
-/** Shorter keys get a warning: a random key of this length cannot be guessed. */
+/** Shorter keys get a warning. A random key of this length cannot be guessed. */
 const KEY_CHARS_WARNED = 16
 const SHORT_KEYS_NAMED_MAX = 10
 
-/** The warning about guessable keys, with their indexes; undefined if there are none. */
+/** The warning about keys that could be guessed, with their indexes; undefined if there are no such keys. */
 export function shortKeyWarning(keys: readonly ContractKey[]): string | undefined {
   const places = keys.flatMap(({ key }, index) =>
     key.length < KEY_CHARS_WARNED ? [`keys[${index}]`] : [],
@@ -25,7 +25,7 @@ export function shortKeyWarning(keys: readonly ContractKey[]): string | undefine
   return `API keys of fewer than ${KEY_CHARS_WARNED} characters can be guessed; use long random ones (short: ${named}${more})`
 }
 
-/** The fault of a key, without showing the key; undefined: it is valid. */
+/** The fault of a key, in words that do not show the key; undefined: the key is valid. */
 function keyProblem(key: unknown): string | undefined {
   if (typeof key === 'string' && KEY.test(key) && !NO_KEYS.has(key)) return undefined
   const rule = 'must be a string of 1 to 1,024 visible ASCII characters'

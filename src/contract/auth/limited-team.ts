@@ -1,4 +1,4 @@
-// A team as seen by a key that is limited to some tables: other tables do not exist.
+// A team as a key sees it that is limited to some tables: for the key, other tables do not exist.
 import { disposable } from '../../base/disposable.js'
 import { tableNotFound } from '../../engine/commit/table-writer.js'
 import { jobNotFound } from '../../engine/jobs/team-jobs.js'
@@ -44,7 +44,9 @@ export function limitTeam(team: Team, tables: ReadonlySet<string>): CallTeam {
   }
 }
 
-/** A key limited to tables cannot change anything else of its team. */
+/**
+ * Refuses a change of anything but tables: a key that is limited to tables may not change anything else of its team.
+ */
 function refuseChange(): never {
   throw limitedToTables()
 }
@@ -67,7 +69,7 @@ function missingTable(id: string): Table {
   const fail = async (): Promise<never> => {
     throw tableNotFound(id)
   }
-  // biome-ignore lint/correctness/useYield: it ends before the first item
+  // biome-ignore lint/correctness/useYield: the generator fails before its first item
   async function* failing(): AsyncGenerator<never, void> {
     throw tableNotFound(id)
   }

@@ -1,5 +1,5 @@
-// Hides rows from a key without the scope `read` (CONTRACT.md, section 1, Scopes): it sees values of its own request,
-// but none from a table or a stash, and no row ID in a message.
+// Hides rows from a key without the scope `read` (CONTRACT.md, section 1, Scopes): such a key sees values of its own
+// request, but no values of a table or a stash, and no row ID in a message.
 import { withoutValue } from '../../base/data-error.js'
 import { isStoreError } from '../../base/store-error.js'
 import type { PreflightProblem } from '../../engine/types/preflight-types.js'
@@ -19,7 +19,8 @@ export function checkMaySee(caller: Caller, what: string): void {
 
 /**
  * The failure of an operation, without what its sender may not see.
- * @param isOwn - Whether the rows came with the request, except those of a stash. A job may belong to another key.
+ * @param isOwn - Whether the failing rows came with the request. Rows of a stash did not, nor did those of a job, which
+ *   another key may have started.
  */
 export function shownFailure(caller: Caller, failure: unknown, isOwn = true): unknown {
   if (maySee(caller) || !isStoreError(failure)) return failure
@@ -28,7 +29,7 @@ export function shownFailure(caller: Caller, failure: unknown, isOwn = true): un
   }
   const { column, value, chunk } = failure
   if (value === undefined || (isOwn && chunk === undefined)) return failure
-  // Published: clients match on this beginning.
+  // The contract publishes this beginning, and clients match on it.
   const where = column === undefined ? 'row' : `value for column '${column}'`
   return withoutValue(failure, `Invalid ${where}`)
 }
@@ -42,7 +43,7 @@ export function shownProblems(
   return problems.map((problem) => (problem.serial === undefined ? problem : valueless(problem)))
 }
 
-/** A receipt, without what its reader may not see: another key may have made it. */
+/** A receipt, without what its reader may not see: the operation may have been that of another key. */
 export function shownReceipt(caller: Caller, receipt: Receipt): Receipt {
   if (maySee(caller)) return receipt
   const { dropped } = receipt

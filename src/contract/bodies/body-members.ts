@@ -1,5 +1,5 @@
 // Members of a body object other than rows. They are small and parsed as usual, but the columns of a schema are counted
-// first: a body can claim any number.
+// first, because a body may contain any number of columns.
 import type { Steps } from '../../base/time-slices.js'
 import type { SchemaInput } from '../../engine/types/row-types.js'
 import {
@@ -19,7 +19,7 @@ const APPS_MAX = 1_000
 /** The cost of parsing a character of JSON, relative to reading one. */
 const PARSE_WORK = 4
 
-/** Most columns of a schema in a body: the largest `columnsMax` of a store. */
+/** Maximum number of columns of a schema in a body: the largest possible `columnsMax` of a store. */
 export const COLUMNS_MAX = 10_000
 
 export function parseName(part: JsonPart): string {

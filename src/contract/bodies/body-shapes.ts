@@ -1,5 +1,5 @@
-// Shapes of request bodies (CONTRACT.md, sections 4 to 7). Objects are closed. Rows are not parsed here: the engine
-// gets their text, so that every token is stored as it was sent.
+// Shapes of request bodies (CONTRACT.md, sections 4 to 7). An object must not have unknown members. Rows are not parsed
+// here: the engine gets their text, so that every token is stored as it was sent.
 
 import { OPEN_BRACE, OPEN_BRACKET } from '../../base/ascii.js'
 import { type Bytes, markLength } from '../../base/bytes.js'
@@ -130,7 +130,7 @@ export function* parseConvertBody({ bytes }: ReceivedBody): Steps<ConvertBody> {
   }
 }
 
-/** PUT /stashes/{stashID}/{serial}: an array of rows or CSV/TSV, nothing else. */
+/** PUT /stashes/{stashID}/{serial}: an array of rows, or CSV/TSV. */
 export function parseChunkBody(body: ReceivedBody, dialect: DialectBody): TextRows {
   const rows = bareRows(body, dialect, SEND_ARRAY)
   if (rows === undefined) throw invalidRequest('body', `it is an object; ${SEND_ARRAY}`)
@@ -180,7 +180,9 @@ function parseStashReference(members: Members, part: JsonPart, team: CallTeam): 
   return team.stash(stashId)
 }
 
-/** The raw texts of the members of a closed object. Of duplicate members, the last wins. */
+/**
+ * The raw texts of the members of an object that may have only known members. Of duplicate members, the last counts.
+ */
 export function* readMembers(
   part: JsonPart,
   names: readonly string[],
@@ -210,7 +212,7 @@ export function required(members: Members, name: string, hint?: string): JsonPar
   throw invalidRequest('body', `'${name}' is missing${hint === undefined ? '' : `; ${hint}`}`)
 }
 
-/** The first byte after JSON white space and a byte order mark. */
+/** The first byte after a byte order mark and JSON white space. */
 export function firstByte(bytes: Bytes): number | undefined {
   for (let at = markLength(bytes); at < bytes.length; at++) {
     if (!isSpace(bytes[at] ?? 0)) return bytes[at]

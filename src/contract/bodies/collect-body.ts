@@ -1,7 +1,7 @@
 // Collects the bytes of a body in one growing buffer.
 //
-// Invariant: memory is charged to the budget before it is allocated, except bytes that the adapter has read ahead and
-// the old buffer while one grows.
+// Invariant: memory is charged to the budget before it is allocated, except bytes that the adapter has read ahead, and
+// the old buffer while its content is copied to a larger one.
 import type { BufferPool } from '../../base/buffer-pool.js'
 import { type Bytes, NO_BYTES } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
@@ -45,7 +45,7 @@ export async function collectBody<T>(
   }
 }
 
-/** The loss of a room's memory, which ends the wait for the next piece of the body. */
+/** Reports that a room has lost its memory, and then ends the wait for the next piece of the body. */
 class Loss {
   #failure: StoreError | undefined
   #end: (failure: StoreError) => void = () => {}
@@ -56,8 +56,8 @@ class Loss {
   }
 
   /**
-   * The result of `next`, or the loss. Not `Promise.race`: its promise would refer to every piece until the body ends
-   * (PERFORMANCE.md, P32).
+   * The result of `next`; if the memory is lost first, the failure. It does not use `Promise.race`, whose promise would
+   * refer to every piece until the body ends (PERFORMANCE.md, P32).
    */
   race<T>(next: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -71,7 +71,7 @@ class Loss {
 /**
  * The pieces of a body up to its end. A broken connection counts as a body that ended too early.
  *
- * @param loss - Ends the iteration as soon as it is reported.
+ * @param loss - Ends the iteration as soon as the loss of memory is reported.
  */
 export async function* bodyPieces(
   body: AsyncIterable<Uint8Array>,
@@ -102,7 +102,9 @@ const GROWTH = 4
 const POOLED_BYTES_MIN = 64 * 1_024
 const POOLED_BYTES_MAX = 4 * 1_024 * 1_024
 
-/** Smallest body with a pooled buffer, in bytes. From this size on, an allocation costs more. */
+/**
+ * Size of the smallest body with a pooled buffer, in bytes. From this size on, an allocation costs more than the pool.
+ */
 const POOLED_FROM_BYTES = 16 * 1_024
 
 class GrowingBody {
@@ -123,7 +125,7 @@ class GrowingBody {
     return this.#memory.subarray(0, this.#length)
   }
 
-  /** Makes room for more bytes. @returns undefined if no wait is needed. @throws {Refusal} REQUEST_TOO_LARGE */
+  /** Makes room for more bytes. @returns undefined if the caller need not wait. @throws {Refusal} REQUEST_TOO_LARGE */
   reserve(bytes: number): Promise<void> | undefined {
     const needed = this.#length + bytes
     if (needed > this.#limits.bytesMax) throw bodyTooLarge(this.#limits.bytesMax)

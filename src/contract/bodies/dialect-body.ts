@@ -13,13 +13,15 @@ export class DialectBody {
   #isSaid = false
   #report: IntakeReport | undefined
 
-  /** @param said - The dialect in the query; undefined: none. */
+  /**
+   * @param said - The dialect in the query; undefined: the query has none.
+   */
   constructor(said: QueryDialect | undefined) {
     this.#said = said
   }
 
   /**
-   * The rows of a body that consists of rows; undefined: JSON without a stated dialect.
+   * The rows of a body that consists of rows; undefined: the body is JSON, and no dialect is stated.
    * @throws {Refusal} REQUEST_VALIDATION_ERROR if the stated dialect is for another format
    */
   rowsOf({ format, bytes, typed }: ReceivedBody): TextRows | undefined {

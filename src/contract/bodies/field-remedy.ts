@@ -1,4 +1,5 @@
-// Adds to the failure of a CSV or TSV field the query parameters with which it would fit (CONTRACT.md, section 4).
+// Adds to the error of a CSV or TSV field the query parameters with which the field would fit its column (CONTRACT.md,
+// section 4).
 import { retold } from '../../base/data-error.js'
 import { either } from '../../base/shown-text.js'
 import { isJson } from '../../base/source-format.js'
@@ -11,7 +12,10 @@ import type { ReceivedBody } from './read-body.js'
 /** The kinds of columns with several possible notations. */
 const KINDS = ['boolean', 'number', 'date', 'dateTime'] as const
 
-/** The failure of a request with a body, with advice. Unchanged: other failures, and those about a stated notation. */
+/**
+ * The failure of a request with a body, with advice. A failure that does not concern a field, or concerns a notation
+ * that the request states, stays unchanged.
+ */
 export function withRemedy(failure: unknown, { format }: ReceivedBody, query: Query): unknown {
   if (isJson(format) || !isStoreError(failure)) return failure
   const { rule, value, chunk } = failure
@@ -33,7 +37,7 @@ export function withRemedy(failure: unknown, { format }: ReceivedBody, query: Qu
   return retold(failure, `${failure.message}; ${either(queries)} reads it`)
 }
 
-/** Leaves unencoded what a query allows, so that it is legible. */
+/** A value for a query. Characters that a query allows are not encoded, so that the text is easy to read. */
 function queryText(value: string): string {
   return value.replace(/[^\w.,'/-]/gu, encodeURIComponent)
 }

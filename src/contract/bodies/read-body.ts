@@ -1,8 +1,8 @@
-// Bodies: media type, size, bytes (CONTRACT.md, sections 2 and 4).
+// Reads bodies: checks media type and size, and collects the bytes (CONTRACT.md, sections 2 and 4).
 //
 // Invariants:
 // - A body takes its memory from the budget (collect-body.ts), and never exceeds `bytesMax`.
-// - The type is checked before the size, and both are checked before the body is read if the headers give them.
+// - The type is checked before the size. What the headers say of them is checked before the body is read.
 
 import type { Bytes } from '../../base/bytes.js'
 import { either } from '../../base/shown-text.js'
@@ -21,7 +21,7 @@ export type ReceivedBody = BodyType & Readonly<{ bytes: Bytes }>
 /** The properties that a media type states. */
 type BodyType = Readonly<{
   format: BodyFormat
-  /** For csv and tsv: deviations from the format's defaults. */
+  /** For csv and tsv: properties that differ from the defaults of the format. */
   typed: Readonly<{ encoding?: string; header?: 'absent' }>
 }>
 
@@ -100,8 +100,8 @@ function typedBy({ format, foreignCharset, header }: RowsType): BodyType['typed'
 const NOTHING_TYPED = Object.freeze({})
 
 /**
- * Whether a charset names an encoding. Aliases are not accepted, since a sender may not mean their standard meaning:
- * `latin1` stands for windows-1252.
+ * Whether a charset names an encoding. Aliases are not accepted, because a sender may mean another encoding than the
+ * standard: in the standard, `latin1` stands for windows-1252.
  */
 function isEncodingName(charset: string): boolean {
   return isEncoding(charset) && new TextDecoder(charset).encoding === charset
@@ -115,7 +115,7 @@ function unsupportedType(values: readonly string[], formats: readonly BodyFormat
   return unsupported(`Content-Type ${problem}: send ${either(types)}`)
 }
 
-/** Whether a body without a type is empty. Reads at most its first bytes. */
+/** Whether a body without a media type is empty. Reads at most its first piece. */
 async function isEmptyBody({ headers, body }: ContractRequest): Promise<boolean> {
   const announced = announcedBytes(headers)
   if (announced !== undefined) return announced === 0

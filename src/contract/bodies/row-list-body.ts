@@ -9,7 +9,7 @@ import { parseTextPart } from './body-members.js'
 import { firstByte, type Members, readMembers, required, wholeText } from './body-shapes.js'
 import type { ReceivedBody } from './read-body.js'
 
-/** Most digits of a version. */
+/** Maximum number of digits of a version. */
 const VERSION_DIGITS_MAX = 400
 
 /** PATCH /tables/{tableID}/rows: `[ { rowID, cells, ifMatch? } … ]`. */

@@ -1,5 +1,6 @@
-// One line per answered request, without anything that grants access: no key, only its name; no other header; no path
-// or query, because those of uploads and files grant access; and no error text, which may quote a value.
+// Logs one line per answered request, without anything that grants access. It has the name of the key, but not the key
+// or any other header. It has no path and no query, because those of uploads and files grant access. It has no error
+// text, which may quote a value.
 import type { Tell } from '../../base/hooks.js'
 import type { AnsweredRequest, ContractRequest, ContractResponse } from '../http/message.js'
 import type { Effect } from './call.js'
@@ -17,11 +18,11 @@ const MESSAGE = 'request'
 export type SeenRequest = Readonly<{
   operation: string
   team: string | undefined
-  /** Only with a known key: its name, and the effect for the hook `audit`. */
+  /** The name of the key, and the effect for the hook `audit`; absent if the key is unknown. */
   change?: Readonly<{ keyId: string; effect: Effect }>
 }>
 
-/** Reports an answer to the log and to the adapter, where they listen. */
+/** Reports an answer to the log and to the adapter, if they want reports. */
 export function reportAnswer(
   { logger, tell }: Readonly<{ logger: Logger | undefined; tell: Tell }>,
   { onAnswered }: ContractRequest,

@@ -1,5 +1,5 @@
 // Authentication by keys (CONTRACT.md, section 1). Keys are looked up by their SHA-256, so the time of a lookup reveals
-// nothing about a known key. A header without a key takes the same path as a wrong key.
+// nothing about a known key. A header without a key is handled like one with a wrong key.
 import { toHex, utf8 } from '../../base/bytes.js'
 import { invariant } from '../../base/invariant.js'
 import { sha256 } from '../../base/platform.js'
@@ -25,7 +25,9 @@ type LookUp = (token: string, request: AskedRequest) => Promise<Caller | undefin
 
 type AskedRequest = Omit<AuthenticateRequest, 'headers'> & Readonly<{ headers: HeaderList }>
 
-/** @param stored - The keys of the store, for the option `storedKeys`. */
+/**
+ * @param stored - The keys in the store, for the option `storedKeys`.
+ */
 export function createAuthenticate(
   { authenticate, tokenRequired, keys, storedKeys }: ResolvedContractOptions,
   stored: Pick<ApiKeys, 'find'>,
@@ -55,7 +57,10 @@ function lookUpAtHost(authenticate: NonNullable<ContractOptions['authenticate']>
   }
 }
 
-/** Wraps a failure of the host, which says nothing about the request: its code must not become the answer. */
+/**
+ * Wraps a failure of the host's function. The code of this failure must not become the answer, because it says nothing
+ * about the request.
+ */
 async function asked<T>(authenticate: () => Promise<T>): Promise<T> {
   try {
     return await authenticate()
@@ -73,14 +78,16 @@ async function lookUpStored(
   return key === null ? undefined : makeCaller(key, key.id)
 }
 
-/** @param problem - Why the request has no token. The message begins with the published one, which clients match on. */
+/**
+ * @param problem - Why the request has no token. The message begins with the published message, which clients match on.
+ */
 function unknownKey(token: string, problem?: string): Refusal {
   const published = `API key not found, or duplicate ${maskKey(token)}`
   const hint = problem === undefined ? '' : `: ${problem}; send Authorization: Bearer KEY`
   return new Refusal('REQUEST_ERROR', `${published}${hint}`)
 }
 
-/** Finds the name of the admin key of a request. @throws {Refusal} REQUEST_ERROR */
+/** Finds the name of the admin key of a request. @throws {Refusal} REQUEST_ERROR if the request has no admin key */
 export type AuthenticateAdmin = (headers: HeaderList) => Promise<Readonly<{ keyId: string }>>
 
 export function createAuthenticateAdmin(keys: readonly string[]): AuthenticateAdmin {
@@ -96,8 +103,8 @@ export function createAuthenticateAdmin(keys: readonly string[]): AuthenticateAd
 const NAME_DIGITS = 32
 
 /**
- * A name for a key that does not reveal it. It is stored as the owner of uploads, so it is neither a digest used for
- * lookups nor a complete digest.
+ * A name for a key that does not reveal it. The store keeps the name as the owner of uploads, so it must not be a
+ * digest by which keys are looked up, nor a complete digest.
  */
 async function nameOfKey(key: string): Promise<string> {
   return (await digestOfKey(`rowstash upload owner ${key}`)).slice(0, NAME_DIGITS)
@@ -153,7 +160,9 @@ async function digestOfKey(key: string): Promise<string> {
   return toHex(await sha256(utf8(key)))
 }
 
-/** Length of the shortest key that is shown masked: a mask would reveal half of a shorter one. */
+/**
+ * Length of the shortest key that messages show masked: masked characters would leave half of a shorter key visible.
+ */
 const MASKED_KEY_CHARS_MIN = 7
 
 export function maskKey(key: string): string {

@@ -15,7 +15,7 @@ export type Call = Readonly<{
   headers: HeaderList
   /** See `ContractRequest`. */
   releasesPieces: boolean
-  /** Most rows of one page. */
+  /** Maximum number of rows of one page. */
   pageRowsMax: number
   /** The apps that exist; undefined: every app ID is valid. */
   apps: ReadonlySet<string> | undefined
@@ -23,9 +23,9 @@ export type Call = Readonly<{
   baseUrls: () => BaseUrls
   /** The arguments that make a repeat of an operation safe. @param key - The `Idempotency-Key` of the request. */
   repeatable: (key: string | undefined, body: ReceivedBody) => Promise<Repeatable>
-  /** Opens a room for the memory of a response. Closed by the caller or by the response. */
+  /** Opens a room for the memory of a response. The caller or the response must close the room. */
   openAnswerRoom: () => AnswerRoom
-  /** Opens a feed of the key, closed by its answer. @throws {Refusal} RATE_LIMITED */
+  /** Opens a feed of the key. The answer closes the feed. @throws {Refusal} RATE_LIMITED */
   openFeed: () => OpenFeed
   /** Looks the key up again. @throws the refusal that a new request would get */
   checkKey: () => Promise<void>
@@ -37,13 +37,13 @@ export type Call = Readonly<{
   receive<T>(formats: readonly BodyFormat[], use: (body: ReceivedBody) => Promise<T>): Promise<T>
 }>
 
-/** The effect of an operation, which sets it. */
+/** The effect of an operation. The operation sets its members. */
 export type Effect = {
   tableId?: string
   rowId?: string
   rows?: number
   version?: number
-  /** Set if the operation was only a check. */
+  /** true if the operation was only a check. */
   unchanged?: true
 }
 

@@ -27,11 +27,11 @@ import { type ContractHooks, HOOK_NAMES } from './hooks.js'
 
 /** The request that `authenticate` is called for. */
 export type AuthenticateRequest = Readonly<{
-  /** In upper case, such as `GET`. */
+  /** The HTTP method in upper case, such as `GET`. */
   method: string
   /** The path below the base path, still percent-encoded. */
   path: string
-  /** Values by names in lower case. Repeated lines are joined by a comma and a space. */
+  /** Header values by names in lower case. The values of repeated lines are joined by a comma and a space. */
   headers: Readonly<Record<string, string>>
   /**
    * The framework's request: the request of Express or Fastify, the context of Koa if it was passed to the handler, the
@@ -45,32 +45,33 @@ export interface ContractOptions extends ContractLimitOptions, ContractHooks {
   /**
    * The accepted keys, at least one. At least one of `keys`, `authenticate` and `storedKeys` is required; `keys` and
    * `authenticate` exclude each other. Only digests of keys are kept. A key has 1 to 1,024 visible ASCII characters;
-   * use 16 or more random ones. Duplicates are an error. Default: none.
+   * use 16 or more random characters. Duplicate keys are an error. Default: none.
    */
   readonly keys?: readonly ContractKey[] | undefined
   /**
-   * Returns the team and the rights of a key, or undefined or null for an unknown key. Called on every request, so that
-   * a revoked key stops working at once. Compare in constant time, or look up by a digest. Default: none.
+   * Returns the team and the rights of a key; undefined or null for an unknown key. It is called on every request, so
+   * that a revoked key stops working at once. It should compare keys in constant time, or look up their digests.
+   * Default: none.
    */
   readonly authenticate?:
     | ((token: string, request: AuthenticateRequest) => Promise<Identity | undefined | null>)
     | undefined
   /**
    * Whether a request without a bearer token is refused before `authenticate` is called. If false, `authenticate` is
-   * also called with an empty token, so that it can look for a session of the host; without an identity, the answer is
-   * the one for an unknown key. Give such identities a `keyId`: those without one share a name and its limits. Default:
-   * true.
+   * also called with an empty token, so that it can look for a session of the host; if it then returns no identity, the
+   * answer is that for an unknown key. Give identities of sessions a `keyId`: all identities without one share one name
+   * and its limits. Default: true.
    */
   readonly tokenRequired?: boolean | undefined
   /**
-   * Whether keys in the store (`store.keys`) are accepted too. The store is queried on every request with a key that is
-   * not found elsewhere, so that a revoked key stops working at once. Default: false.
+   * Whether keys in the store (`store.keys`) are accepted too. If the other options do not know a key, the store is
+   * queried on every request with it, so that a revoked key stops working at once. Default: false.
    */
   readonly storedKeys?: boolean | undefined
   /**
    * Keys of the operator, for `/admin/verify`, `/admin/backup`, `/admin/keys` and `/metrics`, which concern all teams.
    * Only their digests are kept. An admin key has 16 to 1,024 visible ASCII characters and must not be a key of a team.
-   * Default: none, and these paths are unknown.
+   * Default: none; these paths are then unknown.
    */
   readonly adminKeys?: readonly string[]
   /**
@@ -88,19 +89,19 @@ export interface ContractOptions extends ContractLimitOptions, ContractHooks {
    */
   readonly publicBaseUrl?: string | undefined
   /**
-   * Pages of other origins that may use the routes with a key, in a browser. Routes of uploads and files are always
-   * open to all pages. Default: none.
+   * The pages of other origins that may use, in a browser, the routes that need a key. Routes of uploads and files are
+   * always open to all pages. Default: none.
    */
   readonly cors?: CorsOptions | undefined
   /**
-   * Whether `GET /healthz` and `GET /readyz` are answered, without a key. If false, they are unknown paths. Default:
-   * true.
+   * Whether `GET /healthz` and `GET /readyz` are answered, which need no key. If false, they are unknown paths.
+   * Default: true.
    */
   readonly probes?: boolean | undefined
   /**
-   * Called with every failure that gets a status of 500 or above, whose details the client does not see, and with
-   * failures of the hook `audit`. Includes requests refused under load (STORAGE_UNAVAILABLE with the outcome
-   * `unchanged`), which a log should only count. Default: none.
+   * Called with every failure that gets a status of 500 or above, because the client does not see its details, and with
+   * failures of the hook `audit`. This includes the failures of requests that are refused under load
+   * (STORAGE_UNAVAILABLE with the outcome `unchanged`), which a log should only count. Default: none.
    */
   readonly onFailure?: ((failure: unknown) => void) | undefined
   /**
@@ -113,13 +114,13 @@ export interface ContractOptions extends ContractLimitOptions, ContractHooks {
    */
   readonly registry?: MetricsRegistry | undefined
   /**
-   * More metrics, shown by `GET /metrics` and the registry after those of the contract. Default: none; `nodeHandler`
-   * adds those of the process.
+   * Further metrics, which `GET /metrics` and the registry show after those of the contract. Default: none;
+   * `nodeHandler` adds those of the process.
    */
   readonly moreMetrics?: readonly MetricFamily[] | undefined
   /**
-   * Called when the contract is created, for settings that are allowed but unsafe, such as keys that are easy to guess.
-   * Default: none; `nodeHandler` emits a process warning.
+   * Called when the contract is created, with a warning about settings that are allowed but unsafe, such as keys that
+   * are easy to guess. Default: none; `nodeHandler` emits a process warning.
    */
   readonly onWarning?: ((warning: string) => void) | undefined
 }

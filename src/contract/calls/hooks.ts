@@ -3,9 +3,9 @@
 //
 // Invariants:
 // - `rateLimit` and `quota` are called after the checks of key, path, method and scope, before those of parameter
-//   values, and before anything is read or changed. If one fails, the request is refused: a limit that cannot be
-//   checked is not lifted.
-// - `audit` is called after the operation. It cannot change the answer, and nothing waits for it.
+//   values, and before anything is read or changed. If one of them fails, the request is refused, because a limit that
+//   cannot be checked still applies.
+// - `audit` is called after the operation. It cannot change the answer, and no request waits for it.
 import type { Awaitable } from '../../base/awaitable.js'
 import { systemClock } from '../../base/clock.js'
 import { StoreError } from '../../base/store-error.js'
@@ -23,13 +23,13 @@ export type HookRequest = Readonly<{
   keyId: string
   /** Method and route, such as `POST /tables/{tableID}/rows`. */
   operation: string
-  /** The table in the path; absent if the path has none. It may not exist. */
+  /** The ID of the table in the path; absent if the path has none. The table need not exist. */
   tableId?: string
   /** The size of the body, if the request states it. */
   bodyBytes?: number
 }>
 
-/** A request that changed something, or may have. */
+/** A request that has or may have changed something. */
 export type AuditEvent = Readonly<{
   /** The time of the answer, in milliseconds since 1970 UTC. */
   at: number
@@ -44,13 +44,16 @@ export type AuditEvent = Readonly<{
   /** The row that was changed or deleted; absent if the path names none. */
   rowId?: string
   /**
-   * The version of the table after the request; a change made it. `Table.change` has its details. Absent if the answer
-   * has no version, such as that of a running job.
+   * The version of the table that the request made, for which `Table.change` returns the log entry. Absent if the
+   * answer has no version, such as that of a running job.
    */
   version?: number
-  /** Rows that were created, staged, stored again, changed or deleted; absent if the operation does not count rows. */
+  /**
+   * The number of rows that were created, staged, stored again, changed or deleted; absent if the operation does not
+   * count rows.
+   */
   rows?: number
-  /** Below 300; or 500 and above, when the change may or may not have happened. */
+  /** The HTTP status. Below 300, the change was made; with 500 and above, it may have been made. */
   status: number
   /** Milliseconds from the request to its answer. */
   ms: number
@@ -59,23 +62,23 @@ export type AuditEvent = Readonly<{
 /** The hooks of a host. */
 export interface ContractHooks {
   /**
-   * Called before each operation with a team's key. A result refuses the request with status 429 and `Retry-After`. If
-   * the hook fails, the status is 503. Default: no limit of the host.
+   * Called before each operation with a team's key. If it returns an object, the request is refused with status 429,
+   * and `Retry-After` is `retryAfterMs`. If the hook fails, the status is 503. Default: no limit of the host.
    */
   readonly rateLimit?:
     | ((request: HookRequest) => Awaitable<Readonly<{ retryAfterMs: number }> | undefined | null>)
     | undefined
   /**
    * Called before each operation with a team's key that may store more: creates, imports, overwrites, adds, updates,
-   * chunks and uploads. Not called before checks with `validate=only`, deletes, or the completion of an upload, for
-   * which the store has a hook of the same name. false: the status is 402. If the hook fails, the status is 503.
-   * Default: no quota.
+   * chunks and uploads. It is not called before checks with `validate=only` and deletions, nor before the completion of
+   * an upload, for which the store has a hook of the same name. If it returns false, the status is 402. If the hook
+   * fails, the status is 503. Default: no quota.
    */
   readonly quota?: ((request: HookRequest) => Awaitable<boolean>) | undefined
   /**
-   * Called after each operation with a key that has changed something, or may have: all except GET, HEAD and checks
-   * with `validate=only`, if the status is below 300, or 500 and above. Nothing waits for a promise that it returns;
-   * its failures go to `onFailure`. Default: none.
+   * Called after each operation with a key that has or may have changed something: after all operations except GET,
+   * HEAD and checks with `validate=only`, if the status is below 300, or 500 and above. No answer waits for a promise
+   * that it returns. Its failures go to `onFailure`. Default: none.
    */
   readonly audit?: ((event: AuditEvent) => Awaitable<void>) | undefined
 }
@@ -94,7 +97,9 @@ type Asked = Readonly<{
   headers: HeaderList
 }>
 
-/** @param mayStore - Whether the operation may store more. @throws {Refusal | StoreError} */
+/**
+ * @param mayStore - Whether the operation may store more data. @throws {Refusal | StoreError}
+ */
 export async function askHooks(
   { rateLimit, quota }: ContractHooks,
   { caller, operation, tableId, headers }: Asked,
@@ -133,7 +138,7 @@ async function callHook<T>(name: string, call: () => Awaitable<T>): Promise<T> {
   }
 }
 
-/** The client sees that nothing was changed; `onFailure` gets the cause. */
+/** The failure of a hook. The client sees that nothing was changed; `onFailure` gets the cause. */
 function failedHook(name: string, problem: string, cause?: unknown): StoreError {
   const message = `The hook ${name} gave no valid answer: ${problem}`
   return new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged', cause })

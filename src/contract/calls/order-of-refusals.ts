@@ -2,10 +2,11 @@
 //
 //     1 key → 2 path → 3 method, scope → 4 query, headers → 5 table → 6 body → 7 row → 8 If-Match → 9 data
 //
-// No other file orders these checks. `admit` makes the checks of every request with a key, `inOrder` those of an
-// operation with a body. Steps 7 to 9 are one call of the library, because only the commit knows the row and its
-// version; the library documents the same order (`Table.overwrite`, `Table.updateRow`). Without a body, the parameters
-// are read, then the library looks for the table first. Without a table, the parameters are read, then the body.
+// No other file determines their order. `admit` makes the checks of every request with a key; `inOrder` makes those of
+// an operation with a body. Steps 7 to 9 are one call of the library, because only the commit knows the row and its
+// version; the library documents the same order (`Table.overwrite`, `Table.updateRow`). For an operation without a
+// body, the parameters are read first, and then the library first looks for the table. For an operation without a
+// table, the parameters are read first, and then the body.
 import type { Table } from '../../engine/types/store-types.js'
 import { type Access, type Caller, checkAccess } from '../auth/caller.js'
 import { withRemedy } from '../bodies/field-remedy.js'
@@ -33,16 +34,18 @@ export type Guarded = Readonly<{ access: Access; operation: Operation }>
 /** The sender of a request. A key of the operator has no team. */
 export type Sender = Readonly<{ keyId: string; teamId?: string }>
 
-/** Called when the key of a request is known. @throws {Refusal} STORAGE_UNAVAILABLE if it has too many connections */
+/**
+ * Called when the key of a request is known. @throws {Refusal} STORAGE_UNAVAILABLE if the key has too many connections
+ */
 export type OnKey = (sender: Sender) => void
 
 /**
  * @param route - The route as in the list of routes.
- * @param effect - The effect of the operation, which sets it later.
+ * @param effect - The effect of the operation. The operation sets its members later.
  */
 export type OnRoute = (route: string, sender: Sender, effect: Effect) => void
 
-/** What a request passes before its operation. */
+/** The checks that a request must pass before its operation. */
 export type Gate = Readonly<{
   authenticate: Authenticate
   /** Counts a request. @throws {Refusal} RATE_LIMITED */
@@ -50,7 +53,7 @@ export type Gate = Readonly<{
   router: Router<Guarded>
 }>
 
-/** Makes steps 1 to 3, and the checks of step 4 that all operations share. */
+/** Makes the checks of steps 1 to 3, and those of step 4 that all operations share. */
 export async function admit(
   request: ContractRequest,
   { authenticate, checkRate, router }: Gate,
@@ -72,15 +75,18 @@ export async function admit(
 export type Steps<P> = Readonly<{
   /** Step 4: reads query parameters and headers. */
   parse: () => P
-  /** Step 5: the table must exist. The change finds out itself; a separate check precedes a refusal or a large body. */
+  /**
+   * Step 5: the table, which must exist. The change itself finds this out; before a refusal or a large body, it is
+   * checked separately.
+   */
   table?: Table
   /** Step 6: the accepted formats of the body. */
   formats: readonly BodyFormat[]
-  /** Step 6, end: reads the shape of the body. Steps 7 to 9: makes the change. */
+  /** The end of step 6: reads the shape of the body. Steps 7 to 9: makes the change. */
   change: (body: ReceivedBody, parsed: P) => Promise<ContractResponse>
 }>
 
-/** Steps 4 to 9. */
+/** Makes steps 4 to 9. */
 export async function inOrder<P>(
   call: Call,
   { parse, table, formats, change }: Steps<P>,
@@ -95,15 +101,17 @@ export async function inOrder<P>(
       }),
     )
   } catch (failure) {
-    if (!looksFirst) await table?.version() // A missing table is reported first. A change that was made has found it, with one read of the head.
+    // A missing table is reported before a fault of the body. If the change was made, it has found the table, with one
+    // read of the head.
+    if (!looksFirst) await table?.version()
     throw failure
   }
 }
 
-/** The smallest body that costs more than a second read of the head. */
+/** Size of the smallest body that costs more than a second read of the head, in bytes. */
 const LOOK_BYTES_MIN = 64 * 1024
 
-/** Whether to read the table's head first, to spare the sender a large body for a missing table. */
+/** Whether to read the table's head first, so that a client need not send a large body if the table is missing. */
 function isWorthALook({ headers }: Call): boolean {
   const announced = announcedBytes(headers)
   return announced === undefined || announced >= LOOK_BYTES_MIN

@@ -1,5 +1,5 @@
-// Limits how often a client may try keys. The adapter identifies the client, usually by its address; a client that it
-// does not identify is not limited.
+// Limits how often a client may try keys. The adapter identifies the client, usually by its address; a client that the
+// adapter does not identify is not limited.
 
 import type { ContractRequest, ContractResponse } from '../http/message.js'
 import { Refusal, rateLimited } from '../http/refusal.js'

@@ -25,8 +25,9 @@ export async function makeRepeatable(
 }
 
 /**
- * The key under which the team keeps a result. A caller limited to tables has its own key space, so it cannot take keys
- * that the rest of the team uses. It is stored: FORMAT.md, section 4.
+ * The key under which the team keeps a result. A caller that is limited to tables has a key space of its own, so it
+ * cannot use up keys of the rest of the team. The form of the key is a part of the format on disk: FORMAT.md, section
+ * 4.
  */
 async function keptResultKey({ keyId, tables }: Caller, key: string): Promise<string> {
   if (tables === undefined) return key
@@ -35,15 +36,15 @@ async function keptResultKey({ keyId, tables }: Caller, key: string): Promise<st
 }
 
 /**
- * The digest of method, path, query, media type and body, which identifies a request. For a key without `read`, it
- * includes the name of the key: the first result has row IDs.
+ * The digest of method, path, query, media type and body, which identifies a request. For an API key without `read`, it
+ * includes the name of the API key, because the first result has row IDs, which only its own sender may see.
  */
 function digestRepeatable(
   caller: Caller,
   { method, path, query }: ContractRequest,
   body: ReceivedBody,
 ): Promise<Bytes> {
-  const { encoding, header } = body.typed // Equivalent to the query parameters of the same meaning.
+  const { encoding, header } = body.typed // These count like the query parameters with the same meaning.
   const typed = `${encoding ? `&csv.encoding=${encoding}` : ''}${header ? `&csv.header=${header}` : ''}`
   const about = ['http', method, path.replace(/\/$/, ''), `${query}${typed}`, body.format]
   if (!maySee(caller)) about.push(caller.keyId)

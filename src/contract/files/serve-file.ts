@@ -29,7 +29,7 @@ export async function serveFile(
   if (isNotModified(headers, etag)) return { status: 304, headers: cachedHeaders(etag), body: null }
 
   const whole = { ...cachedHeaders(etag), ...contentHeaders(file), ...lengthHeader(file.bytes) }
-  // A range is defined for GET only (RFC 9110, 14.2).
+  // A `Range` header has a meaning for GET only (RFC 9110, 14.2).
   if (method === 'HEAD') return { status: 200, headers: whole, body: null }
   const range = allowsRange(headers, etag) ? parseRange(headers, file.bytes) : 'whole'
   if (range === 'whole') return { status: 200, headers: whole, body: file.stream() }
@@ -74,8 +74,8 @@ function notSatisfiable(bytes: number): ContractResponse {
 /**
  * The part of a file of `bytes` bytes that the `Range` header (RFC 9110, 14.2) requests. A request for several ranges
  * gets the whole file, so that no answer has more bytes than the file.
- * @returns `whole`, also for a header that is not supported; a nonempty range; or `none` for a range that is malformed
- *   or beyond the file (416)
+ * @returns `whole` if there is no header or an unsupported one; a nonempty range; or `none` (status 416) for a range
+ *   that is malformed or beyond the file
  */
 export function parseRange(headers: HeaderList, bytes: number): 'whole' | 'none' | ByteRange {
   const values = headerValues(headers, 'range')
@@ -84,7 +84,7 @@ export function parseRange(headers: HeaderList, bytes: number): 'whole' | 'none'
   if (values.length !== 1 || wanted === undefined || wanted.includes(',')) return 'whole'
   const [, first, last = ''] = /^([0-9]*)-([0-9]*)$/.exec(wanted) ?? []
   if (first === undefined || (first === '' && last === '')) return 'none'
-  // A number with too many digits for exactness is still beyond the end of every file.
+  // A number may have too many digits to be exact, but then it is beyond the end of every file.
   if (first === '') return nonEmpty(Math.max(0, bytes - Number(last)), bytes)
   const limit = last === '' ? bytes : Math.min(bytes, Number(last) + 1)
   return nonEmpty(Number(first), limit)
@@ -154,7 +154,7 @@ const UNKNOWN = 'application/octet-stream'
 /** The media type of a served file, without parameters: a boundary or a charset can change the meaning of a file. */
 export function serveAs(contentType: string): ServedMedia {
   const essence = parseMediaType(contentType)?.essence ?? UNKNOWN
-  // It is unreadable without a boundary; with one, its parts would have types of their own.
+  // Without its boundary, the content is unreadable; with it, its parts would have types of their own.
   if (essence.startsWith('multipart/')) return { type: UNKNOWN, kind: 'attachment' }
   const kind = INLINE.has(essence) ? 'inline' : 'attachment'
   return { type: essence === 'text/plain' ? 'text/plain; charset=utf-8' : essence, kind }

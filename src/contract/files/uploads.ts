@@ -1,5 +1,5 @@
 // CONTRACT.md, section 9: uploads, in three steps or from a source URL. The bytes of the second step are streamed to
-// the store, never held in memory.
+// the store, and are never all in memory.
 import { type Bytes, fromBase64Url } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
 import { isName, NAME_CHARS_MAX } from '../../engine/files/file-arguments.js'
@@ -41,7 +41,7 @@ export async function answerCreateUpload(call: Call, appId: string): Promise<Con
   return jsonResponse(200, JSON.stringify({ data }))
 }
 
-/** POST /apps/{appID}/uploads/{uploadID}/complete. It takes no body, so none is read. */
+/** POST /apps/{appID}/uploads/{uploadID}/complete. The route takes no body, so no body is read. */
 export async function answerCompleteUpload(
   call: Call,
   appId: string,
@@ -112,7 +112,7 @@ function fileResponse(baseUrl: string, { path }: StoredFile): ContractResponse {
   return jsonResponse(200, JSON.stringify({ data: { url: below(baseUrl, path) } }))
 }
 
-/** The URL of a target. It is already absolute if the object store signs URLs itself. */
+/** The URL of the target of an upload. The target is already a URL if the object store signs URLs itself. */
 function below(baseUrl: string, target: string): string {
   return /^https?:\/\//.test(target) ? target : `${baseUrl}/${target}`
 }
@@ -135,7 +135,7 @@ function parseChecksums(headers: HeaderList): readonly Checksum[] {
   )) {
     const [, algorithm, digest = ''] = /^[ \t]*([a-z0-9*_.-]+)=:([^:]*):[ \t]*$/.exec(member) ?? []
     if (algorithm === undefined) throw malformed('Content-Digest')
-    if (algorithm !== 'sha-256') continue // RFC 9530 allows to ignore digests by unknown algorithms.
+    if (algorithm !== 'sha-256') continue // RFC 9530 allows a server to ignore digests by unknown algorithms.
     const bytes = parseDigest('Content-Digest', digest, SHA256_BYTES)
     checksums.push({ algorithm: 'sha256', digest: bytes })
   }

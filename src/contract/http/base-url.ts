@@ -3,13 +3,13 @@ import { invalidRequest } from './refusal.js'
 
 const HOST = /(?:[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,252})|\[[0-9A-Fa-f:.]{2,45}\])/.source
 const PORT = /(?::[0-9]{1,5})?/.source
-/** No `.` and `..` segments, which would lead elsewhere. */
+/** A path without `.` and `..` segments, which would lead to another path. */
 const PATH = /(?:\/(?!(?:\.|%2[Ee]){1,2}(?:\/|$))[A-Za-z0-9._~!$&'()*+,;=:@%-]+)*/.source
 const ORIGIN = new RegExp(`^(https?://${HOST}${PORT})(${PATH})$`)
 
 /**
- * Checks the base URL from the Host header of a request: the client chooses this header, and it must not inject
- * anything else into a response.
+ * Checks the base URL that comes from the Host header of a request. The client chooses this header, so it must not
+ * bring anything but an origin into a response.
  *
  * @throws {Refusal} REQUEST_VALIDATION_ERROR
  */

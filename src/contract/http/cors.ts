@@ -1,6 +1,6 @@
 // CORS: which pages may send requests and read the answers. Routes without a key are open to all origins, because the
 // URL is all that they need. Routes with a key are open to the origins of the option `cors`. No answer allows
-// credentials: a page sends its key itself, and the browser never adds anything that grants access.
+// credentials: a page sends its key itself, so the browser need not add anything that grants access.
 import { checkOptionNames, optionError, shown, typeName } from '../../base/options.js'
 import type { ContractRequest, ContractResponse, HeaderList } from './message.js'
 import { headerValues } from './message.js'
@@ -20,7 +20,7 @@ export interface CorsOptions {
 
 /** The CORS rule of a group of routes. */
 export type Cors = Readonly<{
-  /** undefined: any origin. */
+  /** The allowed origins; undefined: any origin. */
   origins: ReadonlySet<string> | undefined
   requestHeaders: string
   exposedHeaders: string
@@ -29,7 +29,7 @@ export type Cors = Readonly<{
 const ORIGINS_MAX = 1_000
 const HEADERS_MAX = 100
 
-/** Request headers of these operations that need a preflight. */
+/** Request headers of routes without a key that need a preflight. */
 const OPEN_REQUEST_HEADERS =
   'content-type, content-md5, content-digest, range, if-match, if-none-match, if-range'
 
@@ -77,7 +77,10 @@ function resolveOrigins(given: unknown): readonly string[] {
   })
 }
 
-/** Only the spelling of browsers is valid, because it is compared with their headers. */
+/**
+ * Whether a text is an origin as browsers write it. No other spelling is valid, because origins are compared with
+ * browsers' headers.
+ */
 function isOrigin(text: string): boolean {
   return URL.canParse(text) && /^https?:/.test(text) && new URL(text).origin === text
 }
@@ -107,7 +110,7 @@ export function isPreflight({ method, headers }: ContractRequest): boolean {
   )
 }
 
-/** How long a browser may cache the answer to a preflight, in seconds: Chromium's maximum. */
+/** How long a browser may cache the answer to a preflight, in seconds. Chromium accepts no more. */
 const PREFLIGHT_SECONDS = '7200'
 
 /** The answer to a preflight, before `shared` adds its headers. @param methods - Separated by commas. */
@@ -121,7 +124,7 @@ export function preflightResponse(methods: string, { requestHeaders }: Cors): Co
   return { status: 204, headers, body: null }
 }
 
-/** Adds the CORS headers of a rule to an answer, also to an error. */
+/** Adds the CORS headers of a rule to an answer, which may be an error. */
 export function shared(
   response: ContractResponse,
   headers: HeaderList,

@@ -1,8 +1,8 @@
 // Renders failures as CONTRACT.md, section 2, says. No other file maps error codes to statuses.
 //
 // Invariants:
-// - The error object is closed: type, message, and `problems` for requests with many rows. The message names the place
-//   of wrong data.
+// - The error object has only the members `type`, `message` and, for requests with many rows, `problems`. The message
+//   names the place of wrong data.
 // - A validation error of the store concerns the body: the contract checks the other parts itself.
 // - Unexpected errors, and errors that only an operator can repair, show the client no details.
 
@@ -152,14 +152,14 @@ function shownMessage(failure: StoreError): string {
   return invalidRequest('body', lowerFirst(message)).message
 }
 
-/** A sentence to continue after a colon. Names and abbreviations keep their capital letter. */
+/** A sentence as it continues after a colon: with a small first letter, except for names and abbreviations. */
 function lowerFirst(text: string): string {
   return /^[A-Z](?:[a-z]| )/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text
 }
 
 /**
- * Codes whose messages quote a part of the path, which is shortened. Column IDs are shown whole: clients match on the
- * message.
+ * Codes whose messages quote a part of the path, which they show shortened. Messages show column IDs whole, because
+ * clients match on these messages.
  */
 const QUOTE_IDS: ReadonlySet<StoreErrorCode> = new Set([
   'TABLE_NOT_FOUND',
@@ -174,10 +174,10 @@ function cutQuoted(message: string): string {
 
 const MESSAGE_CHARS_MAX = 1_000
 
-/** Length of the message of one of many problems. */
+/** Maximum length of the message of one of many problems, in characters. */
 const PROBLEM_CHARS_MAX = 300
 
-/** The problems of a request for many rows; nothing for other failures. */
+/** The members about problems for a request with many rows; an empty object for other failures. */
 function problemsOf(failure: unknown): object {
   if (!isStoreError(failure) || failure.problems === undefined) return {}
   const problems = failure.problems.map((problem) => {

@@ -1,4 +1,5 @@
-// Conditional requests (RFC 9110, 13). ETags are the only validators: a condition on a date is ignored or not met.
+// Conditional requests (RFC 9110, 13). ETags are the only validators: a condition on a date is ignored, or counts as
+// not met.
 import { StoreError } from '../../base/store-error.js'
 import type { HeaderList } from './message.js'
 import { headerValues } from './message.js'
@@ -38,7 +39,7 @@ function names(values: readonly string[], etag: string, comparison: 'strong' | '
 
 const ENTITY_TAG = /[ \t,]*((?:W\/)?"[!#-~\x80-\xff]*")[ \t]*(?=,|$)/y
 
-/** The ETags of a list, up to its first syntax error. */
+/** The ETags of a list that stand before its first syntax error. */
 function entityTags(list: string): readonly string[] {
   const tags: string[] = []
   ENTITY_TAG.lastIndex = 0

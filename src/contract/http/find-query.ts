@@ -5,7 +5,7 @@ import { parseRendered } from '../../schema/parse-rendered.js'
 import { type Query, queryChoice, queryValue, queryValues } from './query.js'
 import { invalidRequest, shownId } from './refusal.js'
 
-/** Greatest nesting depth in `where`. Conditions need less. */
+/** Maximum nesting depth in `where`. Valid conditions have less. */
 const DEPTH_MAX = 64
 
 const PARAMETERS = ['where', 'search', 'columns', 'from', 'sort', 'total']
@@ -13,7 +13,7 @@ const PARAMETERS = ['where', 'search', 'columns', 'from', 'sort', 'total']
 /** The parsed parameters. */
 export type FoundBounds = FindBounds & Readonly<{ total?: boolean | undefined }>
 
-/** undefined: no parameter is given. */
+/** The parsed parameters; undefined: none of them is given. */
 export function parseFindBounds(query: Query): FoundBounds | undefined {
   if (!PARAMETERS.some((name) => query.has(name))) return undefined
   const where = parseWhereParameter(query)
@@ -38,7 +38,7 @@ function parseSearch(query: Query): FindBounds['search'] {
   return text === undefined || !ignoreAccents ? text : { text, ignoreAccents }
 }
 
-/** Checks only the form: the columns of the table are unknown here. */
+/** Parses `where`. Only its form is checked, because the columns of the table are unknown here. */
 function parseWhereParameter(query: Query): Where | undefined {
   const text = queryValue(query, 'where')
   if (text === undefined) return undefined
@@ -47,7 +47,9 @@ function parseWhereParameter(query: Query): Where | undefined {
   return parseRendered(text, 'bigint') as Where
 }
 
-/** Comma-separated IDs, repeated parameters, or a JSON array for IDs that contain a comma. */
+/**
+ * Column IDs in a query: comma-separated, in repeated parameters, or, for IDs that contain a comma, as a JSON array.
+ */
 export function parseQueryColumns(query: Query, name = 'columns'): readonly string[] | undefined {
   if (!query.has(name)) return undefined
   return queryValues(query, name).flatMap((value) => {
@@ -59,7 +61,10 @@ export function parseQueryColumns(query: Query, name = 'columns'): readonly stri
   })
 }
 
-/** Like `columns`, with `-` before descending columns; in JSON, the objects of `orderBy`. */
+/**
+ * Parses `sort`: column IDs as in `columns`, with `-` before columns in descending order; or, as JSON, the objects of
+ * `orderBy`.
+ */
 function parseSort(query: Query): OrderBy | undefined {
   if (!query.has('sort')) return undefined
   const columns = queryValues(query, 'sort').flatMap((value): unknown[] => {

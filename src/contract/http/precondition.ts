@@ -2,7 +2,7 @@ import type { HeaderList } from './message.js'
 import { headerValues } from './message.js'
 import { invalidRequest } from './refusal.js'
 
-/** Most digits of a version that are read. A longer version is greater than every real one in any case. */
+/** Maximum number of digits of a version that are read. A longer version is greater than every existing version. */
 const VERSION_DIGITS_MAX = 400
 
 /** `If-Match` (CONTRACT.md, section 10): undefined without the header. A version may have any number of digits. */

@@ -1,4 +1,4 @@
-// Query parameters. Published routes ignore unknown ones; known ones are checked strictly.
+// Query parameters. Published routes ignore unknown parameters; known parameters are checked strictly.
 import { didYouMean } from '../../base/nearest-word.js'
 import { either } from '../../base/shown-text.js'
 import { ON_SCHEMA_ERROR } from '../../engine/arguments/arguments.js'
@@ -30,7 +30,7 @@ function decodeComponent(text: string): string | null {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {
-    return null // A URIError adds only that the encoding is invalid.
+    return null // The URIError is dropped: it says only that the encoding is invalid.
   }
 }
 
@@ -54,14 +54,14 @@ export function queryValues(query: Query, name: string): readonly string[] {
   })
 }
 
-/** The one value of a parameter, or undefined. */
+/** The only value of a parameter; undefined: it is not given. */
 export function queryValue(query: Query, name: string): string | undefined {
   const values = queryValues(query, name)
   if (values.length > 1) throw invalidRequest('query', `'${name}' is given more than once`)
   return values[0]
 }
 
-/** The value of a parameter with a fixed set of words, or undefined. */
+/** The value of a parameter with a fixed set of words; undefined: it is not given. */
 export function queryChoice<Choice extends string>(
   query: Query,
   name: string,
@@ -77,19 +77,19 @@ export function parseOnSchemaError(query: Query): OnSchemaError | undefined {
   return queryChoice(query, 'onSchemaError', ON_SCHEMA_ERROR)
 }
 
-/** `validate=only`: check the request and write nothing. */
+/** Whether the query has `validate=only`: the request is then checked, and nothing is written. */
 export function parseValidate(query: Query): boolean {
   return queryChoice(query, 'validate', ['only']) !== undefined
 }
 
-/** For operations without a check: a client that sends `validate` does not want the change. */
+/** Refuses `validate` for an operation that has no check: a client that sends it does not want the change. */
 export function refuseValidate(query: Query): void {
   if (!query.has('validate')) return
   const remedy = 'only create, overwrite, add, merge and convert can be checked'
   throw invalidRequest('query', `validate is not a parameter of this operation; ${remedy}`)
 }
 
-/** `at`: a version of the table. */
+/** The value of `at`: a version of the table. */
 export function parseAt(query: Query): number | undefined {
   const value = queryValue(query, 'at')
   if (value === undefined) return undefined
@@ -98,7 +98,7 @@ export function parseAt(query: Query): number | undefined {
   throw invalidRequest('query', `at must be a version of the table, not '${shownId(value)}'`)
 }
 
-/** `limit`, capped at `rowsMax`. */
+/** The value of `limit`, or `rowsMax` if it is greater. */
 export function parseLimit(query: Query, rowsMax: number): number | undefined {
   const value = queryValue(query, 'limit')
   if (value === undefined) return undefined

@@ -28,16 +28,16 @@ export class Refusal extends Error {
   }
 }
 
-/** The refusal of a known path with another method. */
+/** The refusal of a method that a known path does not have. */
 export function methodNotAllowed(method: string, allow: string): Refusal {
   const message = `Method ${shownId(method)} is not allowed here; use ${allow}`
   return new Refusal('METHOD_NOT_ALLOWED', message, { allow })
 }
 
-/** Seconds until a client that was refused under load should retry. */
+/** The `Retry-After` of a client that was refused under load, in seconds. */
 export const RETRY_AFTER_SECONDS = '1'
 
-/** The refusal of a request that waited in vain. It has changed nothing. */
+/** The refusal of a request that waited too long. The request has changed nothing. */
 export function busy(problem: string): Refusal {
   const message = `${problem}: nothing was changed; try again`
   return new Refusal('STORAGE_UNAVAILABLE', message, { 'retry-after': RETRY_AFTER_SECONDS })
@@ -51,14 +51,17 @@ export function rateLimited(problem: string, waitMs: number): Refusal {
 
 type RequestPart = 'params' | 'query' | 'headers' | 'body'
 
-/** The refusal of a part of the request that breaks its rule. Published: clients match on the beginning of the message. */
+/**
+ * The refusal of a part of the request that breaks its rule. Clients match on the beginning of the message, which is
+ * published.
+ */
 export function invalidRequest(part: RequestPart, problem: string): Refusal {
   return new Refusal('REQUEST_VALIDATION_ERROR', `Invalid request ${part}: ${problem}`)
 }
 
 const SHOWN_ID_CHARS_MAX = 64
 
-/** A client's ID for messages, shortened so that it cannot flood a log. */
+/** An ID from a client, shortened for messages so that it cannot flood a log. */
 export function shownId(id: string): string {
   return cutText(id, SHOWN_ID_CHARS_MAX)
 }

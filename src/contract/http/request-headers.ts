@@ -5,7 +5,7 @@ import type { HeaderList } from './message.js'
 import { headerValues } from './message.js'
 import { invalidRequest } from './refusal.js'
 
-/** `x-glide-asynchronous: true` allows an answer of 202; 201 or 200 remain possible. */
+/** Whether the request has `x-glide-asynchronous: true`, which allows the status 202; 201 or 200 remain possible. */
 export function parseAsynchronous(headers: HeaderList): boolean {
   const values = headerValues(headers, 'x-glide-asynchronous')
   const [value] = values
@@ -14,7 +14,7 @@ export function parseAsynchronous(headers: HeaderList): boolean {
   throw invalidRequest('headers', 'x-glide-asynchronous must be true or false')
 }
 
-/** `Idempotency-Key`: a repeat with the same key gets the first result again. */
+/** The value of `Idempotency-Key`: a repeat with the same key gets the first result again. */
 export function parseIdempotencyKey(headers: HeaderList): string | undefined {
   const values = headerValues(headers, 'idempotency-key')
   const [value] = values
@@ -24,8 +24,8 @@ export function parseIdempotencyKey(headers: HeaderList): string | undefined {
 }
 
 /**
- * `Prefer: return=receipt` (RFC 7240): the answer has a receipt. Other preferences are ignored; of several `return`,
- * the first counts.
+ * Whether the request has `Prefer: return=receipt` (RFC 7240), so that the answer has a receipt. Other preferences are
+ * ignored; if there are several `return`, the first counts.
  */
 export function prefersReceipt(headers: HeaderList): boolean {
   for (const value of headerValues(headers, 'prefer')) {

@@ -1,5 +1,6 @@
-// Paths of the contract. A path has one spelling, with an optional trailing slash: empty segments, dot segments and
-// percent-encoded fixed segments are unknown paths, so that no proxy in front can interpret a path differently.
+// Paths of the contract. A path has one spelling, with an optional trailing slash: a path with empty segments, dot
+// segments or percent-encoded fixed segments is unknown, so that no proxy in front of the server can interpret it
+// differently.
 import { stashNameProblem } from '../../engine/arguments/arguments.js'
 import { invalidRequest, Refusal } from './refusal.js'
 
@@ -22,7 +23,7 @@ export type Match<O> = Readonly<{
  */
 export type Router<O> = (path: string, method?: string) => Match<O>
 
-/** The longest path is `/apps/{appID}/uploads/{uploadID}/complete`. */
+/** Maximum number of segments. The longest path is `/apps/{appID}/uploads/{uploadID}/complete`. */
 const SEGMENTS_MAX = 5
 
 type Resource<O> = Readonly<{
@@ -95,7 +96,7 @@ function isOn(segments: readonly (string | ReadParameter)[], given: readonly str
   return segments.every((segment, index) => typeof segment !== 'string' || segment === given[index])
 }
 
-/** The segments; none if the path has another spelling than the allowed one. */
+/** The segments of a path; an empty list if the path is not spelled as required. */
 function segmentsOf(path: string): readonly string[] {
   const [root, ...segments] = path.split('/', SEGMENTS_MAX + 3)
   if (root !== '') return []
@@ -120,10 +121,10 @@ function decodeStashName(what: 'Stash ID' | 'Serial', segment: string): string {
   return name
 }
 
-/** Whether the process is alive, or whether the store accepts changes. */
+/** What a probe asks. `health`: whether the process is alive. `ready`: whether the store accepts changes. */
 export type Probe = 'health' | 'ready'
 
-/** A route that needs no key and is open to all origins. Its parts are the unchanged text of the path. */
+/** A route that needs no key and is open to all origins. Its parameters are texts of the path, not decoded. */
 export type OpenRoute =
   | Readonly<{ name: 'upload'; uploadId: string }>
   | Readonly<{ name: 'file'; fileId: string }>
@@ -142,7 +143,7 @@ export const OPEN_ROUTES = {
   Record<OpenRoute['name'], Readonly<{ path: string; methods: readonly string[] }>>
 >
 
-/** Routes of the operator; see admin.ts. */
+/** The routes of the operator; see admin.ts. */
 export const ADMIN_ROUTES = [
   ['POST', '/admin/verify'],
   ['POST', '/admin/backup'],
@@ -159,7 +160,7 @@ export type AdminOperationName = {
   [M in AdminRoute[0]]: `${M} ${Extract<AdminRoute, readonly [M, string]>[1]}`
 }[AdminRoute[0]]
 
-/** Whether a path belongs to the operator, known or not. */
+/** Whether a path is below those of the operator, even if it is an unknown path. */
 export function isAdminPath(path: string): boolean {
   return path.startsWith('/admin/') || path === '/metrics' || path === '/metrics/'
 }
@@ -171,9 +172,9 @@ const FIXED_PATHS: ReadonlyMap<string, 'document' | Probe> = new Map(
 const UPLOADS = '/uploads/'
 
 /**
- * The route of a path that needs no key; undefined for all others. Everything below `/uploads/` is an upload ID, so
- * that an odd path is refused like a wrong signature. The name in `/files/{fileID}/{name}` is only for readers of the
- * URL: any is valid.
+ * The route of a path that needs no key; undefined for all other paths. Everything after `/uploads/` counts as an
+ * upload ID, so that an odd path is refused like a wrong signature. The name in `/files/{fileID}/{name}` is only for
+ * people who read the URL: any name is valid.
  *
  * @param probes - Whether probes are included.
  */

@@ -22,7 +22,7 @@ export const DIALECT_PARAMETERS: readonly string[] = [
 /** The dialect that a query states. */
 export type QueryDialect = Omit<DialectOptions, 'onReport'>
 
-/** Options whose values are not a single text: each value is a separate parameter, or has another type. */
+/** Readers of options whose value is not a single text: it consists of several parameters, or has another type. */
 const READERS: Readonly<Partial<Record<keyof Dialect, (query: Query, name: string) => unknown>>> = {
   header(query, name) {
     const values = queryValues(query, name)
@@ -40,14 +40,14 @@ const READERS: Readonly<Partial<Record<keyof Dialect, (query: Query, name: strin
     try {
       return JSON.parse(queryValue(query, name) ?? '')
     } catch (failure) {
-      if (failure instanceof SyntaxError) return undefined // Reported like any other invalid value.
+      if (failure instanceof SyntaxError) return undefined // The caller reports it like any other invalid value.
       throw failure
     }
   },
 }
 
 /**
- * The dialect that the query states; undefined: none.
+ * The dialect that the query states; undefined: it states none.
  * @throws {Refusal} REQUEST_VALIDATION_ERROR for unknown names and invalid values
  */
 export function parseQueryDialect(query: Query): QueryDialect | undefined {
@@ -83,7 +83,10 @@ export function checkQueryDialect(said: Readonly<Record<string, unknown>>): Dial
   }
 }
 
-/** Refuses detection for a chunk, which is read without the rest of its file. @throws {Refusal} REQUEST_VALIDATION_ERROR */
+/**
+ * Refuses detection for a chunk, because a chunk is read without the rest of its file. @throws {Refusal}
+ * REQUEST_VALIDATION_ERROR
+ */
 export function refuseDetection({ dialect }: QueryDialect = {}): void {
   if (dialect !== 'detect') return
   const rule = 'all chunks of a file have the same dialect'

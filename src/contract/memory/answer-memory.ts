@@ -4,7 +4,10 @@ import { type Bytes, utf8 } from '../../base/bytes.js'
 import type { ContractResponse } from '../http/message.js'
 import type { MemoryBudget, Room } from './memory-budget.js'
 
-/** Largest response that is not charged, in bytes. Connections are bounded, so the sum of these is too. */
+/**
+ * Size of the largest response that is not charged, in bytes. The number of connections is bounded, so the memory of
+ * all these responses is too.
+ */
 export const FREE_BYTES_MAX = 64 * 1_024
 
 /** Size of the slices of larger responses, in bytes. The pace of a client is measured by them. */
@@ -22,8 +25,8 @@ export function openAnswerRoom(budget: MemoryBudget, team: string, key?: string)
 }
 
 /**
- * Makes a response whose size is known only afterwards. Without memory for it, the response is dropped, and made again
- * once there is memory.
+ * Makes a response whose size is known only when it is made. If there is no memory for it, the response is dropped, and
+ * is made again when there is memory.
  */
 export async function chargedAnswer(
   make: () => Promise<ContractResponse>,

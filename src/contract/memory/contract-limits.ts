@@ -3,27 +3,33 @@ import type { IntegerRange } from '../../base/options.js'
 
 /** Limits of requests. */
 export interface ContractLimitOptions {
-  /** Most bytes in the body of one request. File uploads are exempt. Default: 16 MiB. Range: 1 KiB to 256 MiB. */
+  /**
+   * Maximum size of the body of one request, in bytes. The limit does not apply to uploads of files. Default: 16 MiB.
+   * Range: 1 KiB to 256 MiB.
+   */
   readonly bodyBytesMax?: number | undefined
   /**
-   * Most memory for request bodies in flight, in bytes. Without memory, a request waits, and gets status 503 after
-   * `waitMsMax`. A team uses at most about half. Default: 64 MiB. Range: 1 KiB to 16 GiB. Never less than
-   * `bodyBytesMax`.
+   * Maximum memory of all request bodies that are being received or processed, in bytes. A request for whose body there
+   * is no memory waits, and gets status 503 after `waitMsMax`. A team uses at most about half. Default: 64 MiB. Range:
+   * 1 KiB to 16 GiB. Never less than `bodyBytesMax`.
    */
   readonly bodyBytesInFlightMax?: number | undefined
   /**
-   * Most memory for responses in flight, in bytes: pages, long rows and lists. Without memory, a request waits, and
-   * gets status 503 after `waitMsMax`. A team uses at most about half. Default: 64 MiB. Range: 1 KiB to 16 GiB; never
-   * less than one page needs.
+   * Maximum memory of all responses that are being made or sent, in bytes: pages, long rows and lists. A request for
+   * whose response there is no memory waits, and gets status 503 after `waitMsMax`. A team uses at most about half.
+   * Default: 64 MiB. Range: 1 KiB to 16 GiB; never less than one page needs.
    */
   readonly answerBytesInFlightMax?: number | undefined
   /**
-   * Most memory for one key's bodies in flight, in bytes. Without memory, a request waits, and gets status 503 after
-   * `waitMsMax`; one of them may use the memory reserved for the largest body. Default: 0, only the limit of its team.
-   * Range: 0 to 16 GiB.
+   * Maximum memory of one key's request bodies that are being received or processed, in bytes. A request for whose body
+   * there is no memory waits, and gets status 503 after `waitMsMax`; one waiting request may use the memory that is
+   * reserved for the largest body. Default: 0, which leaves only the limit of the team. Range: 0 to 16 GiB.
    */
   readonly bodyBytesPerKeyMax?: number | undefined
-  /** The same for responses as `bodyBytesPerKeyMax` for bodies. Default: 0. Range: 0 to 16 GiB. */
+  /**
+   * Maximum memory of one key's responses that are being made or sent, in bytes, under the rules of
+   * `bodyBytesPerKeyMax`. Default: 0, which leaves only the limit of the team. Range: 0 to 16 GiB.
+   */
   readonly answerBytesPerKeyMax?: number | undefined
   /**
    * Longest wait of a request for memory or for its turn, in milliseconds; then it gets status 503 with `Retry-After`.
@@ -31,29 +37,34 @@ export interface ContractLimitOptions {
    */
   readonly waitMsMax?: number | undefined
   /**
-   * Most requests of one key served at the same time. More wait in order of arrival, and get status 503 after
-   * `waitMsMax`. A request counts until its answer is ready, not until it is sent. Default: 16. Range: 1 to 10,000.
+   * Maximum number of requests of one key that are served at the same time. Further requests wait in order of arrival,
+   * and get status 503 after `waitMsMax`. A request counts until its answer is ready, not until the answer is sent.
+   * Default: 16. Range: 1 to 10,000.
    */
   readonly requestsAtOncePerKeyMax?: number | undefined
   /**
-   * Most files that one key fetches from URLs at the same time: uploads by `sourceURL`, and imports that are not jobs.
-   * More wait in order of arrival, and get status 503 after `waitMsMax`. Default: 4. Range: 1 to 1,000.
+   * Maximum number of files that one key fetches from URLs at the same time: uploads by `sourceURL`, and imports that
+   * are not jobs. Further requests wait in order of arrival, and get status 503 after `waitMsMax`. Default: 4. Range: 1
+   * to 1,000.
    */
   readonly sourcesAtOncePerKeyMax?: number | undefined
   /**
-   * Most open feeds of changes (`text/event-stream`) of one key. They do not count towards `requestsAtOncePerKeyMax`.
-   * More get status 429 with `Retry-After`. Default: 100. Range: 0 to 100,000.
+   * Maximum number of open feeds of changes (`text/event-stream`) of one key. They do not count towards
+   * `requestsAtOncePerKeyMax`. A request for a further feed gets status 429 with `Retry-After`. Default: 100. Range: 0
+   * to 100,000.
    */
   readonly feedsPerKeyMax?: number | undefined
   /**
-   * Most requests per second of one key, on average; after a pause of a second, as many may arrive at once. More get
-   * status 429 with `Retry-After`. Default: 0, no limit. Range: 0 to 1,000,000.
+   * Maximum number of requests per second of one key, on average; after a pause of a second, this number of requests
+   * may arrive at once. Further requests get status 429 with `Retry-After`. Default: 0, no limit. Range: 0 to
+   * 1,000,000.
    */
   readonly requestsPerSecondPerKeyMax?: number | undefined
   /**
-   * Most requests per minute, on average, from one client with an unknown key or without one. Beyond that, all its
-   * requests that need a key get status 429 with `Retry-After`. A client is an address; `nodeHandler` exempts
-   * connections on which it has seen a known key. 0: no limit. Default: 600. Range: 0 to 1,000,000.
+   * Maximum number of requests per minute, on average, that one client may send with an unknown key or without a key.
+   * Beyond this number, all its requests that need a key get status 429 with `Retry-After`. A client is an address;
+   * `nodeHandler` exempts connections on which it has seen a known key. 0: no limit. Default: 600. Range: 0 to
+   * 1,000,000.
    */
   readonly refusedKeysPerMinuteMax?: number | undefined
 }

@@ -1,16 +1,17 @@
-// Turns of keys: how many operations of one kind a key may run at the same time. More wait in order of arrival.
+// Turns of keys. They limit how many operations of one kind a key may run at the same time; further operations wait in
+// order of arrival.
 //
 // Invariants:
 // - A key never has more turns than its limit, and no key waits for another.
-// - A wait ends with a turn, or with a refusal after `waitMsMax`.
+// - A request that waits gets a turn, or is refused after `waitMsMax`.
 // - A team fills at most half of all waiting places.
 import { monotonicMs } from '../../base/clock.js'
 import { every } from '../../base/platform.js'
 import { busy, type Refusal } from '../http/refusal.js'
 
-/** Most waiting requests; each holds a connection. Further ones are refused at once. */
+/** Maximum number of waiting requests, each of which holds a connection. Further requests are refused at once. */
 const WAITING_MAX = 1_000
-/** Most waiting requests of one team. */
+/** Maximum number of waiting requests of one team. */
 const TEAM_WAITING_MAX = WAITING_MAX / 2
 
 /** Shortest and longest period of the timeout check, in milliseconds. */
@@ -30,12 +31,12 @@ type Waiting = Readonly<{
 /** The turns of a key that has at least one. */
 type Held = {
   count: number
-  /** In order of arrival. */
+  /** The waiting requests of the key, in order of arrival. */
   readonly line: Set<Waiting>
 }
 
 export type TurnLimits = Readonly<{
-  /** Most turns of one key. */
+  /** Maximum number of turns of one key. */
   atOnceMax: number
   waitMsMax: number
   /** The use of the turns and its option, for messages. */
@@ -61,8 +62,8 @@ export class KeyTurns {
   }
 
   /**
-   * Does work in a turn of a key.
-   * @throws {Refusal} STORAGE_UNAVAILABLE: it waited too long, or too many wait
+   * Runs `work` in a turn of a key.
+   * @throws {Refusal} STORAGE_UNAVAILABLE: the request waited too long, or too many requests wait
    */
   async run<T>(holder: Holder, work: () => Promise<T>): Promise<T> {
     const { key } = holder
@@ -123,7 +124,7 @@ export class KeyTurns {
   #check(now: number): void {
     const { waitMsMax } = this.#limits
     for (const waiting of this.#line) {
-      if (now - waiting.since < waitMsMax) return // All others arrived later.
+      if (now - waiting.since < waitMsMax) return // All further requests in line arrived later.
       this.#leave(waiting)
       waiting.refuse(this.#refusal(`none ended within ${waitMsMax / 1_000} s`))
     }

@@ -1,11 +1,12 @@
 // The accounts of a budget: its holders and their bytes. memory-budget.ts decides on order and time.
 //
-// Invariant: the common part never exceeds its size, a team at most half of it, a key its limit. The reserve has at
-// most one holder. So the sum never exceeds the budget.
+// Invariant: all holders in the common part never have more than its size, those of one team never more than half of
+// it, and those of one key never more than the key's limit. The reserve has at most one holder. So the sum never
+// exceeds the budget.
 
 export type Holder = {
   readonly team: string
-  /** The name of the request's key; undefined: none. */
+  /** The name of the request's key; undefined: it has none. */
   readonly key?: string | undefined
   /** The holder's bytes. Only the accounts change this. */
   bytes: number
@@ -62,7 +63,7 @@ export class MemoryAccounts<H extends Holder> {
     return more <= 0 || holder === this.#reserved || this.#isFree(holder, more)
   }
 
-  /** Whether so much is left after `hold` that other holders are unlikely to wait. */
+  /** Whether so much memory remains free after `hold` that other holders are unlikely to have to wait. */
   hasSpare(holder: H, bytes: number): boolean {
     const more = bytes - holder.bytes
     const team = this.#commonOf(holder.team) + more
@@ -84,7 +85,7 @@ export class MemoryAccounts<H extends Holder> {
     this.#reserved = holder
   }
 
-  /** Moves the holder of the reserve to the common part if there is room, which frees the reserve. */
+  /** Moves the holder of the reserve to the common part if there is enough room. Then the reserve is free. */
   clearReserve(): boolean {
     const holder = this.#reserved
     if (holder === undefined) return true

@@ -1,34 +1,35 @@
-// A budget of memory for request bodies, or for responses, in flight.
+// A budget of memory for all request bodies, or for all responses, that are in progress.
 //
 // Each body has a room, which is charged for the body's memory as it grows and shrinks. Clients decide how fast bodies
 // move, and so how long rooms are held. These rules bound the effect:
 //
 // 1. The budget has two parts. The reserve is as large as the largest body, and one room at a time may use it. All
-//    others share the common part.
-// 2. A team holds at most half of the common part, and a key at most its limit of it, if there is one.
-// 3. A room that finds no memory to grow waits in line. The team that holds least is first, then a small body, then the
-//    longest wait. A room that fits into the common part continues; else the first in line gets the reserve, with which
-//    it can grow to its end. A room leaves the reserve as soon as the common part can take it.
-// 4. A room that has waited for `waitMsMax` is refused, and its memory is released.
-// 5. When the first in line has waited for SLOW_MS, rooms whose clients are slower than a megabyte a second lose their
-//    memory: the one in the reserve, else those of teams that hold at least as much as the waiting one.
+// others share the common part. 2. A team holds at most half of the common part. If keys have a limit, a key holds at
+// most this limit of the common part. 3. A room that finds no memory to grow waits in line. The room of the team that
+// holds least is first; within a team, small bodies are before others, and then the room that has waited longest. A
+// room that fits into the common part continues; otherwise the first in line gets the reserve, in which it can grow to
+// its full size. A room leaves the reserve as soon as the common part can take it. 4. A room that has waited for
+// `waitMsMax` is refused, and its memory is released. 5. When the first in line has waited for SLOW_MS, rooms whose
+// clients are slower than a megabyte a second lose their memory: the room in the reserve, otherwise rooms of teams that
+// hold at least as much as the waiting team.
 //
 // Consequences:
 // - The budget is never exceeded: the common part is checked before it grows, and the reserve has one room.
-// - There is no deadlock: the room in the reserve does not wait, so it ends, or is slow and loses the reserve, which
-//   the first in line then gets. All other rooms continue as rooms end, or are refused in time.
-// - No team can stop another. One team alone leaves half of the common part free. If several fill all of it, a team
-//   that holds nothing is first in line, and waits for one room, which moves on or loses the reserve.
+// - There is no deadlock: the room in the reserve does not wait, so it ends, or it is slow and loses the reserve, which
+//   the first in line then gets. Every other waiting room continues when rooms end, or is refused after `waitMsMax`.
+// - No team can stop another. One team alone leaves half of the common part free. If several teams fill the whole
+//   common part, a team that holds nothing is first in line, and waits only for the room in the reserve, which ends or
+//   loses the reserve.
 import { monotonicMs } from '../../base/clock.js'
 import { every } from '../../base/platform.js'
 import { StoreError } from '../../base/store-error.js'
 import { CONTRACT_LIMITS } from './contract-limits.js'
 import { type BudgetSize, type Holder, MemoryAccounts } from './memory-accounts.js'
 
-/** Most waiting rooms; each holds a connection. Further ones get STORAGE_UNAVAILABLE. */
+/** Maximum number of waiting rooms, each of which holds a connection. Further rooms get STORAGE_UNAVAILABLE. */
 const WAITING_MAX = 1_000
 
-/** Default of the longest wait for memory, in milliseconds. */
+/** Default of the maximum wait for memory, in milliseconds. */
 const WAIT_MS_MAX = CONTRACT_LIMITS.waitMsMax.default
 
 /** How long the first in line waits before slow rooms lose memory, and the period of pace measurements, in milliseconds. */
@@ -39,18 +40,19 @@ const BYTES_PER_MS_MIN = 1_000
 
 const CHECK_MS = 500
 
-/** Bodies up to this size go before larger ones of their team. */
+/** Bodies up to this size, in bytes, come before larger bodies of their team. */
 const SMALL_BYTES_MAX = 64 * 1_024
 
 export interface Room {
   /**
-   * Resizes the room. Returns undefined if no wait is needed. A room must not be used while it waits.
-   * @throws {StoreError} STORAGE_UNAVAILABLE, as a rejection: it waited too long, too many wait, or it was lost
+   * Resizes the room. Returns undefined if the caller need not wait. A room must not be used while it waits.
+   * @throws {StoreError} STORAGE_UNAVAILABLE, as a rejection: the room waited too long, too many rooms wait, or the
+   *   room lost its memory
    */
   resize(bytes: number): Promise<void> | undefined
   /** Resizes without waiting: returns false if there is no memory. */
   tryResize(bytes: number): boolean
-  /** Resizes for optional memory, without waiting: returns false also if others may soon need it. */
+  /** Resizes for optional memory, without waiting: also returns false if other rooms may soon need the memory. */
   trySpare(bytes: number): boolean
   /** Sets whether the room waits for its client (true) or for the server (false, the initial state). */
   setMoving(isMoving: boolean): void
@@ -88,7 +90,7 @@ export class MemoryBudget {
   #timer: (() => void) | undefined
 
   /**
-   * @param name - The use of the memory and its option, for messages.
+   * @param name - What the memory is for, and the option that limits it, for messages.
    * @param waitMsMax - Longest wait of a room, in milliseconds.
    */
   constructor(size: BudgetSize, name = 'requests', waitMsMax = WAIT_MS_MAX) {
@@ -184,7 +186,7 @@ export class MemoryBudget {
     }
   }
 
-  /** The first in line among the rooms that `isAsked` accepts. */
+  /** The room that is first in line among those that `isAsked` accepts. */
   #first(isAsked: (occupant: Occupant, waiting: Waiting) => boolean): Occupant | undefined {
     let first: Occupant | undefined
     for (const occupant of this.#line) {
@@ -239,7 +241,7 @@ export class MemoryBudget {
     }
   }
 
-  /** The holder that loses its memory next to a team (rule 5). */
+  /** The room that next loses its memory for a waiting team (rule 5). */
   #slowest(team: string): Occupant | undefined {
     const { reserveHolder: reserved } = this.#accounts
     if (reserved?.isSlow) return reserved

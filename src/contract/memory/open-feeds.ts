@@ -2,7 +2,7 @@
 import { every } from '../../base/platform.js'
 import { rateLimited } from '../http/refusal.js'
 
-/** How often an idle feed sends a comment, in milliseconds, so that no proxy closes its connection. */
+/** Time between two comments of an idle feed, in milliseconds. They keep proxies from closing its connection. */
 const KEEP_ALIVE_MS = 15_000
 
 /** How long a refused client should wait before it retries, in milliseconds. */
@@ -12,7 +12,7 @@ const REFUSED_MS = 5_000
 export type OpenFeed = {
   /** Whether a comment is due. */
   isDue: boolean
-  /** Called when a comment is due. */
+  /** Is called when a comment is due. */
   wake: () => void
   readonly close: () => void
 }

@@ -1,11 +1,11 @@
 // A rate limit by token buckets, one per key: a bucket fills at a steady rate, and each event takes a token. A key
-// without a bucket has a full one.
+// without a bucket counts as having a full one.
 import { BoundedMap } from '../../base/bounded-map.js'
 import { monotonicMs } from '../../base/clock.js'
 
 /**
- * Most buckets. Beyond that the oldest is dropped and counts as full again, so the limit is inexact with more active
- * keys.
+ * Maximum number of buckets. If there are more, the oldest is dropped and so counts as full again: with more active
+ * keys than this, the limit is inexact.
  */
 const BUCKETS_MAX = 10_000
 
@@ -17,7 +17,7 @@ export class RateLimit {
   readonly #buckets = new BoundedMap<string, Bucket>(BUCKETS_MAX)
 
   /**
-   * @param countMax - Most events per period on average, and in one burst.
+   * @param countMax - Maximum number of events per period on average, and in one burst.
    * @param periodMs - The period, in milliseconds.
    */
   constructor(countMax: number, periodMs: number) {
@@ -25,7 +25,7 @@ export class RateLimit {
     this.#tokenMs = periodMs / countMax
   }
 
-  /** Takes a token if there is one. @returns Milliseconds until there is one; 0 if one was taken. */
+  /** Takes a token if there is one. @returns 0 if a token was taken; otherwise the milliseconds until there is one. */
   take(key: string): number {
     const ms = this.wait(key)
     if (ms > 0) return ms
@@ -36,7 +36,7 @@ export class RateLimit {
     return 0
   }
 
-  /** Milliseconds until the key has a token; 0 if it has one. Takes none. */
+  /** Milliseconds until the key has a token; 0 if it has one. No token is taken. */
   wait(key: string): number {
     const bucket = this.#buckets.get(key)
     if (bucket === undefined) return 0

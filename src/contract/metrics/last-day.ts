@@ -2,7 +2,7 @@
 //
 // Invariants:
 // - At most SAMPLES_MAX samples of ten numbers are held: 50 kB.
-// - There is no timer: the first request of the next five minutes ends a sample.
+// - There is no timer: a sample ends with the first request after its five minutes.
 import { systemClock } from '../../base/clock.js'
 import type { MetricFamily, MetricSample } from './metric-family.js'
 
@@ -10,7 +10,7 @@ import type { MetricFamily, MetricSample } from './metric-family.js'
 const SAMPLE_MS = 5 * 60_000
 const SAMPLES_MAX = (24 * 3_600_000) / SAMPLE_MS
 
-/** Counters; a sample has their increase. */
+/** Counters by member of a sample; a sample has the increase of each. */
 const COUNTERS = {
   requests: 'rowstash_requests_total',
   rowsIn: 'rowstash_rows_in_total',
@@ -19,7 +19,7 @@ const COUNTERS = {
   writtenBytes: 'rowstash_written_bytes_total',
 } as const
 
-/** Gauges; a sample has their value at its end. */
+/** Gauges by member of a sample; a sample has the value of each at its end. */
 const GAUGES = {
   memoryBytes: 'rowstash_process_resident_memory_bytes',
   cacheBytes: 'rowstash_cache_bytes',
@@ -37,7 +37,10 @@ export type DaySample = Readonly<
     Partial<Record<keyof typeof GAUGES, number>> & {
       /** The beginning, in milliseconds since 1970. */
       at: number
-      /** Upper bounds of the median and the 95th percentile of response times; undefined: no response, or no bound. */
+      /**
+       * Upper bounds of the median and of the 95th percentile of the response times; undefined: there was no response,
+       * or it took longer than all bounds.
+       */
       medianSeconds?: number | undefined
       slowSeconds?: number | undefined
     }
@@ -56,7 +59,7 @@ export class LastDay {
     this.#at = beginOf(systemClock.now())
   }
 
-  /** Called before each request is counted; works once per five minutes. */
+  /** Is called before each request is counted; it does something once per five minutes. */
   advance(): void {
     const at = beginOf(systemClock.now())
     if (at === this.#at) return
@@ -66,7 +69,7 @@ export class LastDay {
     this.#before = this.#totals()
   }
 
-  /** The samples of the last day, oldest first. The last one is still running. */
+  /** The samples of the last day, oldest first. The last sample has not ended yet. */
   read(): Readonly<{ seconds: number; samples: readonly DaySample[] }> {
     this.advance()
     const from = this.#at - SAMPLES_MAX * SAMPLE_MS

@@ -5,23 +5,23 @@ export type MetricLabels = Readonly<Record<string, string | number>>
 
 /** A value of a metric. `suffix`: the series of a histogram. */
 export type MetricSample = Readonly<{
-  /** Default: none. */
+  /** The labels of the value. Default: none. */
   labels?: MetricLabels
   /** The value, in the unit that ends the metric's name. */
   value: number
-  /** Only of a histogram. */
+  /** The series of a histogram; absent for other metrics. */
   suffix?: '_bucket' | '_sum' | '_count'
 }>
 
 /** A metric with all its samples. */
 export type MetricFamily = Readonly<{
-  /** Letters, digits and underscores. */
+  /** The name of the metric: letters, digits and underscores. */
   name: string
-  /** A count that only grows, a current value, or counts by size. */
+  /** `counter`: a count that only grows. `gauge`: a current value. `histogram`: counts by size. */
   type: 'counter' | 'gauge' | 'histogram'
   /** A description in one line. */
   help: string
-  /** Called for each scrape; must be fast. */
+  /** Returns the samples. It is called for each scrape, so it must be fast. */
   samples: () => readonly MetricSample[]
 }>
 
@@ -49,7 +49,7 @@ export type RegisteredValues = Readonly<{
   values: { value: number; labels: MetricLabels; metricName: string }[]
 }>
 
-/** Registers families; their samples are read when the registry is asked. @throws what the registry throws */
+/** Registers families. Their samples are read each time the registry is read. @throws what the registry throws */
 export function registerFamilies(
   registry: MetricsRegistry,
   families: readonly MetricFamily[],

@@ -25,7 +25,7 @@ const BUCKETS: readonly number[] = [
 
 type Served = {
   readonly statuses: Map<number, number>
-  /** Requests by bucket; the last bucket counts those above all bounds. */
+  /** Numbers of requests by bucket; the last bucket counts requests that took longer than all bounds. */
   readonly buckets: number[]
   seconds: number
 }
@@ -79,7 +79,7 @@ export class Metrics {
     this.#bytesIn += bytes
   }
 
-  /** Counts the bytes of a piece, or of a whole body, of an answer. */
+  /** Counts the bytes of a piece of an answer's body, or of the whole body. */
   readonly sent = (bytes: number): void => {
     this.#bytesOut += bytes
   }

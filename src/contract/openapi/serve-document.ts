@@ -12,7 +12,7 @@ type Rendered = Readonly<{ text: string; etag: string }>
 /** How long clients may cache the document, in seconds; a new version of the package may change it. */
 const MAX_AGE_SECONDS = 300
 
-/** The first request loads and renders the document. */
+/** Returns the handler of the document, which is loaded and rendered at the first request. */
 export function createServeDocument(): ServeDocument {
   let rendered: Promise<Rendered> | undefined
   return async ({ headers }) => {

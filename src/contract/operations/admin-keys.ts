@@ -27,7 +27,10 @@ export function addKey(
   })
 }
 
-/** DELETE /admin/keys/{keyID}. A mistyped ID is an error, so that it does not look like a revoked key. */
+/**
+ * DELETE /admin/keys/{keyID}. An unknown ID is an error, so that a mistyped ID does not look as if its key were
+ * revoked.
+ */
 export async function revokeKey(keys: ApiKeys, keyId: string): Promise<ContractResponse> {
   if (await keys.revoke(keyId)) return jsonResponse(200, '{}')
   throw new Refusal('REQUEST_ERROR', `API key with ID '${shownId(keyId)}' not found`)

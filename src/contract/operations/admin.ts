@@ -1,5 +1,5 @@
-// Verify, backup, keys and metrics over HTTP (ours), for the operator of a store that only its own process can open.
-// They need an admin key; keys of teams are refused. Without `adminKeys`, the paths are unknown.
+// Verification, backup, keys and metrics over HTTP (ours), for the operator of a store that only its own process can
+// open. These routes need an admin key; keys of teams are refused. Without `adminKeys`, the paths are unknown.
 import { type Bytes, utf8 } from '../../base/bytes.js'
 import type { Store } from '../../engine/types/store-types.js'
 import type { VerifyCounts, VerifyFinding } from '../../engine/types/verify-types.js'
@@ -90,7 +90,7 @@ function answerVerify(store: Store, query: Query): ContractResponse {
 /** Time between progress lines, in milliseconds. Proxies may cut a silent connection. */
 const PROGRESS_MS = 1_000
 
-/** Most findings that wait for a slow reader. Further ones are only counted in the report. */
+/** Maximum number of findings that wait for a slow reader. Further findings are only counted in the report. */
 const FINDINGS_WAITING_MAX = 10_000
 
 async function* verifyLines(store: Store, full: boolean): AsyncGenerator<Bytes, void> {
@@ -111,14 +111,15 @@ async function* verifyLines(store: Store, full: boolean): AsyncGenerator<Bytes, 
     })
     .then(
       (report) => {
-        last = { report: { ...report, findings: [] } } // Each finding already had its line.
+        // The report does not repeat the findings, each of which had a line.
+        last = { report: { ...report, findings: [] } }
       },
       (failure: unknown) => {
         last = errorLine(failure)
       },
     )
   try {
-    yield line() // Lets the reader see the status at once.
+    yield line() // The first line lets the reader see the status at once.
     while (last === undefined) {
       await within(PROGRESS_MS, running)
       const found = waiting.splice(0).map((finding) => ({ finding }))

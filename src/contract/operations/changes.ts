@@ -24,7 +24,7 @@ export async function listChanges(call: Call, tableId: string): Promise<Contract
   }
 }
 
-/** HEAD /tables/{tableID}/changes: opens no feed. */
+/** HEAD /tables/{tableID}/changes. It opens no feed. */
 export async function headChanges(call: Call, tableId: string): Promise<ContractResponse> {
   const page = await readPage(call, tableId, parseWanted(call))
   return wantsFeed(call) ? { status: 200, headers: FEED_HEADERS, body: null } : renderPage(page)
@@ -36,7 +36,10 @@ function wantsFeed({ headers }: Call): boolean {
   )
 }
 
-/** On reconnecting, a browser repeats the original URL of a feed, so the header is newer than the parameter. */
+/**
+ * The wanted changes. When a browser reconnects, it repeats the original URL of a feed, so the version in the header is
+ * newer than that in the parameter.
+ */
 function parseWanted({ query, headers }: Call): LogRequest {
   const since = parseVersion('query', 'since', queryValue(query, 'since'))
   const [id] = headerValues(headers, 'last-event-id')

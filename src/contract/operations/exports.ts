@@ -22,7 +22,7 @@ const TYPES = {
 
 const FORMATS = Object.freeze(Object.keys(TYPES) as (keyof typeof TYPES)[])
 
-/** Memory for a piece of rows: what is read for it, and what is being sent, in bytes. */
+/** Memory for one piece of an export, in bytes: for what is read to make it, and for what is being sent. */
 const EXPORT_BYTES = 6 * 1_024 * 1_024
 
 /** GET /tables/{tableID}/export */

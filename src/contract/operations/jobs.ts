@@ -10,10 +10,10 @@ import type { Call } from '../calls/call.js'
 import { shownError } from '../http/error-response.js'
 import type { ContractResponse } from '../http/message.js'
 
-/** An operation that ends within this time, in milliseconds, is answered at once. */
+/** If a job ends within this time, in milliseconds, its result is the answer. */
 const AT_ONCE_MS = 1_000
 
-/** Most jobs in a list. */
+/** Maximum number of jobs in a list. */
 const LISTED_MAX = 1_000
 
 /** GET /jobs */
@@ -48,7 +48,7 @@ export async function readJob(call: Call, jobId: string): Promise<ContractRespon
 
 /**
  * Runs an operation as a job.
- * @param linked - Apps, kept with the job for its result.
+ * @param linked - The linked apps, which are kept with the job because its result names them.
  */
 export async function answerAsJob(
   call: Call,
@@ -70,7 +70,7 @@ export async function answerAsJob(
   }
 }
 
-/** The published answer to an overwrite has no `tableID`, because the client has sent it. */
+/** The answer to an accepted job. That to an overwrite has no `tableID`, as published: the client has sent it. */
 function accepted({ id, kind, tableId }: JobStatus): ContractResponse {
   const data = kind === 'overwrite' ? { jobID: id } : { tableID: tableId, jobID: id }
   return jsonResponse(202, JSON.stringify({ data }))

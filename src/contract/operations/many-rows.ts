@@ -51,7 +51,10 @@ export async function deleteRows(call: Call, tableId: string): Promise<ContractR
   })
 }
 
-/** A condition for the whole request is refused, so that it is not mistaken for one on each row. */
+/**
+ * The `Idempotency-Key`. An `If-Match` for the whole request is refused, because it could be mistaken for a condition
+ * on each row.
+ */
 function parseKeyOfList({ headers }: Call): string | undefined {
   if (headerValues(headers, 'if-match').length > 0) {
     throw invalidRequest('headers', "If-Match is for one row; give each row of the body 'ifMatch'")

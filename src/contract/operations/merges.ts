@@ -30,7 +30,7 @@ import { parseQueryDialect } from '../http/rows-query.js'
 
 /** POST /tables/{tableID}/merge */
 export async function mergeRows(call: Call, tableId: string): Promise<ContractResponse> {
-  // The counts reveal which rows have which values, and a check leaves no trace.
+  // A check needs the scope `read`: its counts reveal which values the table has, and it leaves no trace in the log.
   if (call.query.has('validate')) checkMaySee(call.caller, 'a check of a merge')
   const table = call.team.table(tableId)
   return inOrder(call, {

@@ -36,7 +36,7 @@ export async function answerOpenly(
 export type BodyWatch = Readonly<{
   /** Called if a body fails after its status was sent. */
   onFailure: (failure: unknown) => void
-  /** Called with the bytes of each piece. */
+  /** Called with the number of bytes of each piece. */
   onBytes: (bytes: number) => void
 }>
 
@@ -73,7 +73,7 @@ function answerProbe(store: Pick<Store, 'status'>, probe: Probe): ContractRespon
   return status.writable ? jsonResponse(200, '{}') : notReady(status.code)
 }
 
-/** Public reasons by code. Details go only to `onFailure`: probes need no key. */
+/** Public reasons by code. Details go only to `onFailure`, because anyone can send a probe. */
 const REASONS: Partial<Record<StoreErrorCode, string>> = {
   STORE_CLOSED: 'The store is closing',
   INSUFFICIENT_STORAGE: 'The disk is full; nothing can be written until it has room',

@@ -89,7 +89,8 @@ export async function answerAddRows(call: Call, tableId: string): Promise<Contra
         const report = await table.preflight({
           rows,
           operation: 'add',
-          comparesTable: maySee(call.caller), // Comparing reveals which keys the table has, and a check leaves no trace.
+          // A comparison reveals which keys the table has, and a check leaves no trace.
+          comparesTable: maySee(call.caller),
           ...(onSchemaError && { onSchemaError }),
         })
         return renderPreflight(call, report, dialect.report, report.version)

@@ -51,7 +51,7 @@ export async function answerDeleteStash(call: Call, stashId: string): Promise<Co
   return jsonResponse(200, '{}')
 }
 
-/** Maps errors with status 422 elsewhere to 400: this operation publishes only 200 and 400. */
+/** Gives the status 400 to errors that have 422 elsewhere: for this operation, only 200 and 400 are published. */
 function asPublished(failure: unknown): unknown {
   return isDataError(failure) ? invalidRequest('body', failure.message) : failure
 }

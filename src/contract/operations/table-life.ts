@@ -1,5 +1,5 @@
-// CONTRACT.md, section 5: the description of a table, changes of its name, columns and key, and its deletion. All are
-// ours.
+// CONTRACT.md, section 5: the description of a table, changes of its name, columns and key, and its deletion. None of
+// these routes is published (ours).
 
 import { jsonResponse, renderPreflight } from '../answers/render.js'
 import { checkMaySee, maySee } from '../auth/without-read.js'

@@ -9,7 +9,7 @@ import type { ContractResponse } from '../http/message.js'
 import { FREE_BYTES_MAX } from '../memory/answer-memory.js'
 import type { Room } from '../memory/memory-budget.js'
 
-/** Size of a piece, in characters, and the memory for it, in bytes. */
+/** Size of a piece, in characters, and memory for a piece, in bytes. */
 const PIECE_CHARS = 64 * 1_024
 const PIECE_BYTES = 4 * PIECE_CHARS
 
@@ -47,7 +47,7 @@ async function* listPieces(tables: readonly TableEntry[], room: Room): AsyncGene
       text = ''
       yield piece
       room.moved(piece.length)
-      await yieldToEventLoop() // So that a fast reader does not block others.
+      await yieldToEventLoop() // Otherwise a fast reader would block other requests.
     }
     yield utf8(`${text}]}`)
   } finally {

@@ -140,7 +140,10 @@ export async function readChange(
   throw new StoreError('HISTORY_GONE', message)
 }
 
-/** A table's record of a version; null: none. @throws {StoreError} TABLE_NOT_FOUND first, if the table is missing */
+/**
+ * What a table keeps about a version, such as its receipt; null: nothing. @throws {StoreError} TABLE_NOT_FOUND first,
+ * if the table is missing
+ */
 async function readKept(
   call: Call,
   tableId: string,
@@ -162,8 +165,8 @@ function parseVersion(text: string): number | null {
 }
 
 /**
- * Refuses `$stashID` as a query parameter. Unknown parameters are ignored, but a client that sends it without rows
- * means the rows of a stash, and its table would be emptied.
+ * Refuses `$stashID` as a query parameter. Unknown parameters are ignored, but a client that sends this parameter and
+ * no rows means the rows of a stash: if it were ignored, the table would be emptied.
  */
 function misplacedStashId(): Refusal {
   const remedy = 'to use a stash, send { "$stashID" } as the body'
@@ -201,7 +204,7 @@ function isWithoutRows(rows: TextRows | Stash): boolean {
   }
 }
 
-/** Wide limits for this scan: no store allows more columns, and the store checks its own limits later. */
+/** Limits of this scan. They are the greatest that a store can have, because the store checks its own limits later. */
 const WIDE_LIMITS = Object.freeze({
   columnsMax: COLUMNS_MAX,
   rowCharsMax: Number.MAX_SAFE_INTEGER,

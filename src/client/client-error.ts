@@ -1,10 +1,13 @@
 import { escapeControls } from '../base/shown-text.js'
 
-/** The place of a row in the input of an import. All numbers count from 0. */
+/**
+ * Where the rows of a request begin in the input of an import, and which row of the input failed. All numbers count
+ * from 0.
+ */
 export type ChunkPlace = Readonly<{
   /** The number of the chunk in the input. */
   chunk: number
-  /** The number of the row in the chunk. */
+  /** The number, in the chunk, of the first row of the request. */
   row: number
   /**
    * The number of the failing row in the whole input. Absent: the message names no row, or the caller cut the chunks.
@@ -52,10 +55,7 @@ export class ClientError extends Error {
    * 0, if no server answered.
    */
   readonly type: string
-  /**
-   * For an import: the place of the first row with the failure. undefined: the failure concerns no chunk, or an unknown
-   * one.
-   */
+  /** For an import: the place of the failure. undefined: the failure concerns no chunk, or an unknown chunk. */
   readonly place: ChunkPlace | undefined
   /** For an import: the places of all rows that the message names, in its order, such as two rows with the same key. */
   readonly places: readonly ChunkPlace[]

@@ -133,9 +133,9 @@ export interface Client {
    */
   tableByName(name: string, schema?: undefined, options?: Abortable): Promise<ClientTable | null>
   /**
-   * Puts rows into a stash, several chunks at the same time, and then creates a table from them, adds them to a table,
-   * overwrites it or merges them into it, in one step. A chunk that is too large for the server is divided into halves.
-   * The input is read once, in bounded memory.
+   * Puts rows into a stash, several chunks at the same time, and then creates, extends or overwrites a table with them,
+   * or merges them into a table, in one step. A chunk that is too large for the server is divided into halves. The
+   * input is read once, in bounded memory.
    *
    * After a failure or an abort, a stash without a given `stashId` is deleted. A stash with a given `stashId` stays
    * until it expires, so the same call with `resume`, or with `startAt` from the last progress, continues the import.

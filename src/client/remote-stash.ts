@@ -89,7 +89,8 @@ export class RemoteStash {
 
   /**
    * Where the rows of a serial begin in the input; undefined: it is not a serial of this import.
-   * @param wanted - The number of a row among the rows of the serial, as a server counts rows: its place is returned.
+   * @param wanted - The number of a failing row among the rows of the serial, as a server counts rows, for `inputRow`
+   *   of the result.
    */
   placeOf(serial: string, wanted?: number): ChunkPlace | undefined {
     if (!/^[0-9]{1,40}$/.test(serial)) return undefined
@@ -113,7 +114,7 @@ export class RemoteStash {
       const place = serial === undefined ? undefined : this.placeOf(serial, Number(row))
       if (place !== undefined) places.push(place)
       if (place?.inputRow === undefined) return text
-      // Only in the first chunk, the line numbers are those of the input.
+      // Line numbers are kept only in the first chunk, where they are those of the input.
       return `row ${place.inputRow} (counted from 0)${place.inputRow === Number(row) ? line : ''}`
     })
     const serial = / of chunk '([0-9]{1,40})'/.exec(failure.message)?.[1] ?? part

@@ -19,8 +19,8 @@ export function checkMaySee(caller: Caller, what: string): void {
 
 /**
  * The failure of an operation, without what its sender may not see.
- * @param isOwn - Whether the failing rows came with the request. Rows of a stash did not, nor did those of a job, which
- *   another key may have started.
+ * @param isOwn - Whether the rows came with a request of the same key, which is not certain for a job. Rows of a stash
+ *   never count as such rows.
  */
 export function shownFailure(caller: Caller, failure: unknown, isOwn = true): unknown {
   if (maySee(caller) || !isStoreError(failure)) return failure

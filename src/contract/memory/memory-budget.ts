@@ -4,14 +4,16 @@
 // move, and so how long rooms are held. These rules bound the effect:
 //
 // 1. The budget has two parts. The reserve is as large as the largest body, and one room at a time may use it. All
-// others share the common part. 2. A team holds at most half of the common part. If keys have a limit, a key holds at
-// most this limit of the common part. 3. A room that finds no memory to grow waits in line. The room of the team that
-// holds least is first; within a team, small bodies are before others, and then the room that has waited longest. A
-// room that fits into the common part continues; otherwise the first in line gets the reserve, in which it can grow to
-// its full size. A room leaves the reserve as soon as the common part can take it. 4. A room that has waited for
-// `waitMsMax` is refused, and its memory is released. 5. When the first in line has waited for SLOW_MS, rooms whose
-// clients are slower than a megabyte a second lose their memory: the room in the reserve, otherwise rooms of teams that
-// hold at least as much as the waiting team.
+//    others share the common part.
+// 2. A team holds at most half of the common part. If keys have a limit, a key holds at most this limit of the common
+//    part.
+// 3. A room that finds no memory to grow waits in line. The room of the team that holds least is first; within a team,
+//    small bodies are before others, and then the room that has waited longest. A room that fits into the common part
+//    continues; otherwise the first in line gets the reserve, in which it can grow to its full size. A room leaves the
+//    reserve as soon as the common part can take it.
+// 4. A room that has waited for `waitMsMax` is refused, and its memory is released.
+// 5. When the first in line has waited for SLOW_MS, rooms whose clients are slower than a megabyte a second lose their
+//    memory: the room in the reserve, otherwise rooms of teams that hold at least as much as the waiting team.
 //
 // Consequences:
 // - The budget is never exceeded: the common part is checked before it grows, and the reserve has one room.

@@ -248,7 +248,7 @@ export type AddOptions = Authored &
     requestDigest?: Bytes | undefined
     /**
      * Whether the result has a receipt, which the table keeps. For the receipt, the written rows are read once more,
-     * which takes about as long as a scan of these rows. A preflight ignores it. Default: false.
+     * which takes about as long as a scan of these rows. A preflight ignores this option. Default: false.
      */
     receipt?: boolean | undefined
   }>

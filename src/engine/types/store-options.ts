@@ -294,8 +294,8 @@ export interface MaintenanceOptions {
    */
   readonly recompressionAgeMs?: number
   /**
-   * How much smaller a segment must get to be compressed, in percent; a segment that gets less smaller stays as it is.
-   * With 0, all segments are rewritten. Default: 10. Range: 0 to 99.
+   * How much smaller a segment must get to be compressed, in percent; a segment that would get smaller by less stays as
+   * it is. With 0, all segments are rewritten. Default: 10. Range: 0 to 99.
    */
   readonly recompressionSavingMin?: number
   /**

@@ -83,7 +83,8 @@ export async function* answerPieces(
       yield value
     }
   } finally {
-    reader.cancel().catch(() => undefined) // Not awaited: the connection may be dead.
+    // Not awaited: the connection may be broken, so that the promise never settles.
+    reader.cancel().catch(() => undefined)
   }
 }
 

@@ -32,7 +32,7 @@ export async function changeRows(
     throw invalidCall(`${call} takes an array of rows, not ${typeName(given)}`)
   }
   const { onSchemaError, signal } = options
-  // If the answer to a conditional request is lost, a repeat would fail, because the first request changed the version.
+  // If the answer to a conditional update is lost, a repeat would fail, because the first request changed the version.
   // A deletion can be repeated, because the deletion of a missing row ignores the condition.
   let isRepeatable = true
   const rows = Array.from(given, (each: unknown, index) => {

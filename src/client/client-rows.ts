@@ -14,7 +14,7 @@ export type ClientTableInfo = Readonly<{
   id: string
   /** The name of the table; other tables may have the same name. */
   name: string
-  /** Its columns. */
+  /** The columns of the table. */
   schema: TableSchema
   /** IDs of the key columns: no two rows have the same values in all of them. Absent: the table has no key. */
   key?: readonly string[]

@@ -35,8 +35,8 @@ const OF_SENDING = [
 const OF_IMPORT = ['stashId', 'resume', 'startAt', 'receipt'] as const
 
 /**
- * @returns the given options, and the defaults of the options that are not given. @throws {StoreError}
- *   OPTION_NOT_ALLOWED
+ * @returns the given options, and the defaults of those that are not given.
+ * @throws {StoreError} OPTION_NOT_ALLOWED
  */
 export function checkImportOptions(
   call: 'importRows' | 'checkRows',

@@ -155,7 +155,7 @@ async function check(
   )
   let merged: MergeCounts | undefined
   if (data.problemCount === 0 && settings.mode === 'merge') {
-    // Only the check of a merge compares keys, so it is sent too.
+    // The check of a merge is sent too, because only this check compares keys.
     merged = await sendCheck<MergeCounts>(
       requests,
       makeTableOperation(settings, stash.id),

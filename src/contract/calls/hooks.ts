@@ -98,7 +98,8 @@ type Asked = Readonly<{
 }>
 
 /**
- * @param mayStore - Whether the operation may store more data. @throws {Refusal | StoreError}
+ * @param mayStore - Whether the operation may store more data.
+ * @throws {Refusal | StoreError}
  */
 export async function askHooks(
   { rateLimit, quota }: ContractHooks,

@@ -35,7 +35,8 @@ export type Guarded = Readonly<{ access: Access; operation: Operation }>
 export type Sender = Readonly<{ keyId: string; teamId?: string }>
 
 /**
- * Called when the key of a request is known. @throws {Refusal} STORAGE_UNAVAILABLE if the key has too many connections
+ * Called when the key of a request is known.
+ * @throws {Refusal} STORAGE_UNAVAILABLE if the key has too many connections
  */
 export type OnKey = (sender: Sender) => void
 

@@ -84,8 +84,8 @@ export function checkQueryDialect(said: Readonly<Record<string, unknown>>): Dial
 }
 
 /**
- * Refuses detection for a chunk, because a chunk is read without the rest of its file. @throws {Refusal}
- * REQUEST_VALIDATION_ERROR
+ * Refuses detection for a chunk, because a chunk is read without the rest of its file.
+ * @throws {Refusal} REQUEST_VALIDATION_ERROR
  */
 export function refuseDetection({ dialect }: QueryDialect = {}): void {
   if (dialect !== 'detect') return

@@ -141,8 +141,8 @@ export async function readChange(
 }
 
 /**
- * What a table keeps about a version, such as its receipt; null: nothing. @throws {StoreError} TABLE_NOT_FOUND first,
- * if the table is missing
+ * What a table keeps about a version, such as its receipt; null: nothing.
+ * @throws {StoreError} TABLE_NOT_FOUND first, if the table is missing
  */
 async function readKept(
   call: Call,

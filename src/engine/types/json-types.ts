@@ -68,7 +68,7 @@ export type PagePiece = Readonly<{
   json: Bytes
   /** The start of the next piece; absent in the last one. */
   next?: PieceStart
-  /** Only in the last piece, and only if more rows exist. */
+  /** The continuation of the page; present only in the last piece, and only if more rows exist. */
   continuation?: string
 }>
 

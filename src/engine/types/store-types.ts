@@ -181,8 +181,8 @@ export interface Team {
    * otherwise the columns that it lacks are added, and types are widened by the rules of `updateSchema`. Rows, display
    * names and other columns stay as they are. Concurrent calls create only one table. If several tables have the name,
    * the oldest is used.
-   * @throws {StoreError} as `createTable`; REQUEST_VALIDATION_ERROR if cells of a column do not fit the requested type,
-   *   or if the table has another key
+   * @throws {StoreError} as `createTable`; REQUEST_VALIDATION_ERROR if the requested type of a column is neither the
+   *   type that it has nor a wider one, or if the table has another key
    * @example
    * import { defineSchema } from 'rowstash'
    *

@@ -158,8 +158,8 @@ function lowerFirst(text: string): string {
 }
 
 /**
- * Codes whose messages quote a part of the path, which they show shortened. Messages show column IDs whole, because
- * clients match on these messages.
+ * Codes whose messages quote a part of the path in a shortened form. Column IDs are not shortened, because clients
+ * match on messages about columns.
  */
 const QUOTE_IDS: ReadonlySet<StoreErrorCode> = new Set([
   'TABLE_NOT_FOUND',

@@ -182,7 +182,8 @@ export interface Team {
    * names and other columns stay as they are. Concurrent calls create only one table. If several tables have the name,
    * the oldest is used.
    * @throws {StoreError} as `createTable`; REQUEST_VALIDATION_ERROR if the requested type of a column is neither the
-   *   type that it has nor a wider one, or if the table has another key
+   *   type that it has nor a wider one, if a column of the key would change from numbers to texts, or if the table has
+   *   another key
    * @example
    * import { defineSchema } from 'rowstash'
    *

@@ -364,8 +364,7 @@ export interface Table extends TableLog, TextTable {
   /**
    * Changes the name and the columns of the table in one version, without reading or writing a row. A request that
    * changes nothing makes no version. If a column is dropped, all rows have the new version. A column of the key can
-   * neither be dropped nor changed from numbers to texts. With `key`, all rows are read; with `convert`, they are also
-   * rewritten.
+   * neither be dropped nor converted to arrays. With `key`, all rows are read; with `convert`, they are also rewritten.
    * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED, COLUMN_ID_NOT_UNIQUE,
    *   PRECONDITION_FAILED, LIMIT_EXCEEDED, KEY_NOT_UNIQUE, ABORTED
    * @example

@@ -145,7 +145,7 @@ export function parseCellsBody({ bytes }: ReceivedBody): Bytes {
   throw invalidRequest('body', `${problem}; send an object of cells`)
 }
 
-/** The rows of a body without other members; undefined for a JSON object. @param hint - Advice for the error message. */
+/** The rows of a body that has only rows; undefined for a JSON object. @param hint - Advice for the error message. */
 function bareRows(body: ReceivedBody, dialect: DialectBody, hint: string): TextRows | undefined {
   const rows = dialect.rowsOf(body)
   if (rows !== undefined) return rows

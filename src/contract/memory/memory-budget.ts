@@ -34,7 +34,10 @@ const WAITING_MAX = 1_000
 /** Default of the maximum wait for memory, in milliseconds. */
 const WAIT_MS_MAX = CONTRACT_LIMITS.waitMsMax.default
 
-/** How long the first in line waits before slow rooms lose memory, and the period of pace measurements, in milliseconds. */
+/**
+ * How long the first in line waits before slow rooms lose memory, and the period in which pace is measured, in
+ * milliseconds.
+ */
 const SLOW_MS = 2_000
 
 /** Pace below which a client is slow: about 1 MB/s. Slow clients matter only while rooms wait. */

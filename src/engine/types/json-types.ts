@@ -89,7 +89,10 @@ export interface OpenPage {
 /** A row as JSON text, and its version. */
 export type ReadJsonResult = Readonly<{ json: string; version: number }>
 
-/** A page as JSON in UTF-8: an array of row objects. `json` lies in `memory` of the request if that was large enough. */
+/**
+ * A page as JSON in UTF-8: an array of row objects. `json` lies in `memory` of the request if that buffer was large
+ * enough.
+ */
 export type PageBytes = Readonly<{
   /** The JSON text. */
   json: Bytes

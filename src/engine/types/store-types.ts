@@ -314,8 +314,8 @@ export interface Team {
    * commit was refused because of other changes, and fails as without a signal if the outcome is unknown.
    * @param options - `signal`, and `author` and `note` for the logs of the changed tables.
    * @returns the result of the function.
-   * @throws {StoreError} TRANSACTION_CONFLICT with outcome `unchanged` after 10 calls; LIMIT_EXCEEDED; what the function
-   *   throws; ABORTED; STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
+   * @throws {StoreError} TRANSACTION_CONFLICT with the outcome `unchanged` after 10 calls; LIMIT_EXCEEDED; what the
+   *   function throws; ABORTED; STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
    * @example
    * const { tableId, rowIds } = await team.createTable({ name: 'Accounts', rows: [{ left: 10 }, { left: 0 }] })
    * await team.transaction(async (transaction) => {

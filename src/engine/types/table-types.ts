@@ -152,8 +152,8 @@ export interface Table extends TableLog, TextTable {
    * ordered by their values. The table is scanned once. There may be at most 10,000 groups, with at most 4 MiB of
    * values.
    * @param request - `numbers`: the form of numbers in `values`, `least` and `greatest`, as in `ReadOptions`.
-   * @throws {StoreError} as `scan`; REQUEST_VALIDATION_ERROR, also if there are more groups, or if a sum has more than 400
-   *   digits on one side of its point; TRANSACTION_CONFLICT if columns are changed again and again meanwhile
+   * @throws {StoreError} as `scan`; REQUEST_VALIDATION_ERROR, also if there are more groups, or if a sum has more than
+   *   400 digits on one side of its point; TRANSACTION_CONFLICT if columns are changed again and again meanwhile
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: { csv: 'day,total\nMo,5.10\nMo,12\nTu,7' } })
    * const [first] = await team.table(tableId).groups({ by: ['day'], sum: ['total'], limit: 1 })

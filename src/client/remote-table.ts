@@ -357,10 +357,7 @@ export class RemoteTable implements ClientTable {
     return (await import('./change-rows.js')).convertColumn(of, call, ...given)
   }
 
-  /**
-   * A conditional request is not repeated: after a lost answer, the repeat would fail because of the first request's
-   * change.
-   */
+  /** Conditional requests are not repeated: after a lost answer, the repeat would fail by the first one's change. */
   async #patch(
     rowId: string,
     cells: ClientCells,
@@ -437,7 +434,6 @@ function checkedRowId(rowId: string): string {
  */
 function isUnknownRoute({ status, type, message }: ClientError): boolean {
   if (status === 405) return true
-  // The message is compared because the published contract has no type for this error.
-  const isOfKey = message.startsWith('API key not found')
+  const isOfKey = message.startsWith('API key not found') // The published contract has no type for this error.
   return status === 404 && type !== '' && type !== 'table_not_found' && !isOfKey
 }

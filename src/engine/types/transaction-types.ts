@@ -37,8 +37,8 @@ export type TransactionAddOptions = Authored &
 /**
  * A table in a transaction. Reads see the table at the one moment of the transaction, with the changes that the
  * transaction itself has made. All changes of a table together make one version, which is the version of each result.
- * The author of this version is that of the last change that names one, otherwise that of the transaction. Errors are
- * those of `Table`.
+ * The author of this version is that of the last change that names one, otherwise that of the transaction.
+ * Errors are those of `Table`.
  */
 export interface TransactionTable {
   readonly id: string

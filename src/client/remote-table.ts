@@ -116,8 +116,7 @@ export class RemoteTable implements ClientTable {
       await this.#send({ method: 'DELETE', path: tablePath(this.id), signal }, readAnswerJson)
     } catch (failure) {
       const isGone = failure instanceof ClientError && failure.type === 'table_not_found'
-      // A missing row counts as deleted: the answer to an earlier attempt may have been lost.
-      if (!isGone) throw failure
+      if (!isGone) throw failure // A missing row counts as deleted: an earlier answer may have been lost.
     }
   }
 

@@ -114,10 +114,10 @@ class ManifestReader implements LogVisitor {
     else throw new Malformed(`a field has the unknown tag ${tag}`)
   }
 
-  /** Only the first edit has a comparator; another one begins a new manifest. */
+  /** Only the first edit of a manifest names a comparator. */
   #comparator(name: string): void {
     if (name !== COMPARATOR) throw new Malformed('its keys are ordered by another comparator')
-    if (this.#edits++ > 0) throw new Malformed('it begins again')
+    if (this.#edits++ > 0) throw new Malformed('it names its comparator twice')
   }
 
   /** LevelDB has always written 0 for many years. */

@@ -233,7 +233,7 @@ describe('lines with fewer fields than the header', () => {
 
     await expect(refused).rejects.toMatchObject({
       kind: 'failed',
-      message: `${join(folder, 'strict.csv')}, line 3: fewer fields than the header; --on-error abort leaves the missing cells empty`,
+      message: `${join(folder, 'strict.csv')}, line 3: fewer fields than the header, which --on-error strict refuses; use --on-error abort instead, which leaves the missing cells empty`,
     })
     expect(await rowsOf('strict.csv')).toBeUndefined()
   })

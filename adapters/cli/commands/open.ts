@@ -133,7 +133,8 @@ async function openShown({ directory, writable }: OpenCommand, io: CommandIo): P
   )
   if ('store' in opened) return opened.store
   const problem = `A server at ${opened.served.url} has ${directory} open`
-  throw new ProgramFailure('failed', `${problem}; start it with --page to see the store there`)
+  const advice = 'open its address; if it shows no page, restart that server with --page'
+  throw new ProgramFailure('failed', `${problem}; ${advice}`)
 }
 
 type Listening = Readonly<{ address: string; server: Server }>

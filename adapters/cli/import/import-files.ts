@@ -224,9 +224,12 @@ async function allRejected(rejects: RowRejects): Promise<ProgramFailure> {
 function refuseShort({ advice }: RowRun, path: string): void {
   const { line } = advice().find(({ code }) => code === 'shortLines') ?? {}
   if (line === undefined) return
-  const hint = '--on-error abort leaves the missing cells empty'
+  const hint = 'use --on-error abort instead, which leaves the missing cells empty'
   const place = renderPlace({ path, line, unit: 'line' })
-  throw new ProgramFailure('failed', `${place}: fewer fields than the header; ${hint}`)
+  throw new ProgramFailure(
+    'failed',
+    `${place}: fewer fields than the header, which --on-error strict refuses; ${hint}`,
+  )
 }
 
 /** A report without facts that do not apply to this import. */

@@ -56,7 +56,7 @@ test('its tables are those that were added and not deleted, and its numbers the 
 test.each<[string, readonly Edit[]]>([
   ['does not begin with a comparator', [SECOND, FIRST]],
   ['its keys are ordered by another comparator', [{ ...FIRST, comparator: 'other' }, SECOND]],
-  ['it begins again', [FIRST, SECOND, { comparator: 'leveldb.BytewiseComparator' }]],
+  ['it names its comparator twice', [FIRST, SECOND, { comparator: 'leveldb.BytewiseComparator' }]],
   ['it lacks numbers that every manifest has', [FIRST, { log: 8, nextFile: 9 }]],
   ['it lacks numbers that every manifest has', []],
   ['its numbers decrease', [FIRST, SECOND, { lastSequence: 99 }]],

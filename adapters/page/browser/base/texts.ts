@@ -82,7 +82,7 @@ export const rowsEnded =
 export const gridHelp =
   'Arrow keys move, with Shift they choose a block, Enter or Space opens a row.'
 export const headerHelp =
-  ' In the header, Enter sorts by a column, with Shift by one more, and with Alt the arrow to the left or right changes its width, and the arrow down opens its menu.'
+  ' In the header, Enter sorts by the column, and Shift+Enter adds the column to the order. Alt+Left and Alt+Right change its width. Alt+Down opens its menu.'
 export const menuOf = (column: string) => `Menu of ${column}`
 export const sortUp = 'Sort ascending'
 export const sortDown = 'Sort descending'
@@ -95,7 +95,7 @@ export const placeOfSorted = (from: string, to: string, all: string) =>
   `${from}–${to} of the first ${all}; there are too many rows to sort them all`
 export const chosen = (rows: string, columns: string) => `${rows} × ${columns} chosen`
 export const blockTooLarge = (rows: number) =>
-  `At most ${rows.toLocaleString('en')} rows are copied. Download them instead.`
+  `Nothing was copied: at most ${rows.toLocaleString('en')} rows can be copied at once. Download the rows instead.`
 export const search = 'Search'
 export const searchHelp = 'Find rows by a text or a number in any column'
 export const more = 'More'
@@ -284,7 +284,7 @@ export const cellsDropped = 'Cells left empty'
 export const files = 'Files'
 export const filesHelp =
   'A file is kept while a row contains its URL. An unused file is deleted some time after the day shown.'
-export const fileColumns = ['Name', 'Type', 'Size', 'Stored', 'Kept unused until'] as const
+export const fileColumns = ['Name', 'Type', 'Size', 'Stored', 'Kept at least until'] as const
 export const stashes = 'Staged rows'
 export const stashesHelp = 'Rows of unfinished imports, such as those whose tab was closed.'
 export const stashColumns = ['Name', 'Rows', 'Size', 'Begun', 'Ends'] as const

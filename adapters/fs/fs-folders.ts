@@ -69,7 +69,7 @@ export class SharedSync {
   }
 }
 
-/** Cached folders that exist durably. Objects go into the newest ones, 4,096 into each. */
+/** The maximum number of folders in `#durable`. New objects go into the newest folders, up to 4,096 into each. */
 const DURABLE_MAX = 1_024
 
 export class Folders {
@@ -78,9 +78,9 @@ export class Folders {
   readonly #syncs = new Map<string, SharedSync>()
   readonly #users = new Map<string, number>()
   readonly #removals = new Map<string, Promise<void>>()
-  /** Descriptors of folders in use that were synced: concurrent puts open a folder once. */
+  /** Descriptors of synced folders that are in use, so that concurrent puts open a folder only once. */
   readonly #opened = new Map<string, Promise<number>>()
-  /** Folders whose names are on disk. */
+  /** Folders that exist durably: their entries in their parent folders were synced. */
   readonly #durable = new BoundedMap<string, true>(DURABLE_MAX)
 
   /**
@@ -92,7 +92,7 @@ export class Folders {
     this.#isShared = isShared
   }
 
-  /** Runs an action during which the folder is not removed. It need not exist. */
+  /** Runs an action during which the folder is not removed. The folder need not exist. */
   async use<T>(path: string, action: () => Promise<T>): Promise<T> {
     for (;;) {
       const removal = this.#removals.get(path)

@@ -1,11 +1,11 @@
-// Lines of csv and tsv files with more fields than their header. A server rejects the first one, so a check removes and
-// reports them all itself.
+// Lines of csv and tsv files with more fields than their header. A server reports only the first such line, so a check
+// removes and reports all such lines itself.
 import { EMPTY_ROW, findFields } from '../../base/intake.js'
 import { isJson } from '../../base/records.js'
 import { delimiterOfRun, type RowRun, withRecords } from './import-source.js'
 import type { RowPlace } from './source-file.js'
 
-/** Most lines with a known place; the others are only counted. */
+/** The maximum number of lines whose places are remembered. Further lines are only counted. */
 const LINES_MAX = 1_000
 
 /** A line with too many fields. */
@@ -15,7 +15,7 @@ const LINE_END = Buffer.from('\n')
 
 export class LongLines {
   count = 0
-  /** The first 1,000. */
+  /** The first 1,000 lines with too many fields. */
   readonly found: LongLine[] = []
   readonly #keepsCells: boolean
   readonly #bounds: number[] = []

@@ -26,11 +26,11 @@ type Item = {
   readonly element: HTMLElement
   readonly input: HTMLInputElement
   isDropped: boolean
-  /** The number of its values, once known. */
+  /** The number of values in the column. undefined: not yet known. */
   values: number | undefined
 }
 
-/** How often changes are repeated because others change rows meanwhile. */
+/** How often a change of the schema is repeated because rows were changed meanwhile. */
 const TRIES_MAX = 8
 
 export class SchemaEditor {

@@ -1,10 +1,10 @@
-// The rows of a table as the grid wants them: by position, in an order, or those that a condition finds in the order of
-// the table.
+// The sources of the rows that the grid shows: `PositionRows` reads rows by their positions in a table or in an order,
+// and `FoundRows` reads the rows that match a condition, in the order of the table.
 //
 // Invariants:
-// - All rows of a source are of one version, and of those that changes of this page made of it. An answer of another
-//   version is dropped, and said.
-// - Memory is bounded: the blocks that were not wanted for longest are dropped, and are read again when they are.
+// - All rows of a source are of one version of the table, or of later versions that only changes by this page created.
+//   An answer of another version is dropped, and `onVersion` reports it.
+// - Memory is bounded: the least recently used blocks of rows are dropped, and are read again when they are needed.
 import { ClientError } from '../../../../src/client/client-error.js'
 import type { Api, Row, RowsQuery, RowsRequest } from '../base/api.js'
 import * as TEXT from '../base/texts.js'
@@ -17,7 +17,7 @@ export interface RowSource {
   readonly isOpen: boolean
   /** Whether more rows may follow that are not read. */
   readonly isCut: boolean
-  /** Their total, if it is known before they are read. */
+  /** The total number of rows, if it is known before all rows are read. */
   readonly total?: number | undefined
   /** Whether rows wait until all are sorted. */
   readonly isSorting?: boolean
@@ -49,12 +49,12 @@ const POSITIONS = { blockRows: 128, blocksMax: 64 }
 /** Concurrent requests. More would delay the newest ones. */
 const REQUESTS_MAX = 3
 
-/** Rows that a server sorts for the first page of an order. For later pages it sorts more. */
+/** The number of rows that a server sorts for the first page of an order. For later pages it sorts more rows. */
 const SORTED_AT_ONCE = 1_000
-/** Rows that a server sorts in any table. */
+/** The number of first rows of an order that a server sorts even if the table has too many rows to sort them all. */
 const SORTED_ALWAYS = 10_000
 
-/** Rows by position: all of a table, or of an order. */
+/** The rows of a table or of a sorted query, read by their positions. */
 export class PositionRows implements RowSource {
   count = 0
   isOpen = false
@@ -70,7 +70,7 @@ export class PositionRows implements RowSource {
   /** Resolves when all rows are sorted. */
   #sorted: Promise<void> | undefined
 
-  /** @param count - undefined: the first page tells it. */
+  /** @param count - The number of rows. undefined: the first page tells the number. */
   constructor(reading: Reading, count: number | undefined, events: SourceEvents) {
     this.#reading = reading
     this.#events = events
@@ -207,7 +207,7 @@ export class PositionRows implements RowSource {
   }
 }
 
-/** The contract has no type of its own for it. */
+/** Recognizes the failure by its message: the contract has no error type for it. */
 function isTooLarge(failure: unknown): boolean {
   const isRefused = failure instanceof ClientError && failure.status === 400
   return isRefused && failure.message.includes('too many to be sorted')
@@ -215,15 +215,15 @@ function isTooLarge(failure: unknown): boolean {
 
 const MATCHES = { blockRows: 500, blocksMax: 40 }
 /**
- * Most matches that are read. Each block has a stored continuation, and a person who wants more matches narrows the
- * condition.
+ * The maximum number of matches that are read. Each block has a stored continuation, and a person who wants more
+ * matches narrows the condition.
  */
 const MATCHES_MAX = 1_000_000
 
 type FoundOptions = Readonly<{
   /** Default: `MATCHES_MAX`. */
   countMax?: number
-  /** This many are read before they are needed. Default: none. */
+  /** The number of matches that are read before they are needed. Default: 0. */
   atLeast?: number
 }>
 
@@ -237,7 +237,7 @@ export class FoundRows implements RowSource {
   readonly #events: SourceEvents
   readonly #options: FoundOptions
   readonly #blocks = new RowBlocks(MATCHES)
-  /** By block: the continuation that reads its first row. */
+  /** For each block, the continuation that reads its first row. */
   readonly #continuations: (string | undefined)[] = []
   readonly #ending = new AbortController()
   /** The continuation that reads the next match. */
@@ -333,7 +333,7 @@ export class FoundRows implements RowSource {
     this.#blocks.set(block, rows)
   }
 
-  /** A page may be empty although more rows follow, because it compares a bounded number. */
+  /** A page may be empty although more rows follow, because a server compares a bounded number of rows for a page. */
   async #readMore(): Promise<void> {
     const block = Math.floor(this.count / MATCHES.blockRows)
     const known = this.#knownOf(block)
@@ -385,7 +385,7 @@ function requestPage(
 /**
  * Opens the rows of a query.
  * @param rowCount - The number of rows of the table.
- * @param atLeast - This many are read before they are needed.
+ * @param atLeast - The number of matches that are read before they are needed.
  */
 export function openRows(
   reading: Reading,

@@ -76,7 +76,7 @@ export class ImportRun {
   #isNew: boolean
   #stash: RemoteStash | undefined
   #read: IntakeReport | undefined
-  /** Number of rows before each chunk of the file. */
+  /** For each chunk of the file, the number of rows in the chunks before it. */
   #firstRows: number[] = []
 
   /** @param stash - The stash of an unfinished import of this file, or a new one. */

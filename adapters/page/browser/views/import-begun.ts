@@ -57,6 +57,6 @@ export class BegunNotice {
       fill(this.element, el('span', {}, text), forget)
       this.element.hidden = false
     })
-    start(found, () => undefined) // A server without such a list: the import starts anew.
+    start(found, () => undefined) // If the server cannot list stashes, the import starts anew.
   }
 }

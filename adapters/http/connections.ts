@@ -2,8 +2,8 @@
 //
 // Invariants:
 // - A connection with a known key is closed to make room only for a team or a key that has fewer connections.
-// - Connections without a known key cannot take all places, nor can those with one. A new client replaces an idle
-//   connection.
+// - Neither connections with a known key nor connections without one can take all places. If no place is free, a new
+//   client replaces an idle connection.
 // - A connection with a request in flight is closed only after its response, or at the end of the grace period.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -15,21 +15,22 @@ import { addressOf, TrustedProxies } from './remote-address.js'
 /** Limits of the connections of one server. Unknown names are rejected. */
 export interface ConnectionLimits {
   /**
-   * Most concurrent connections. A further one replaces the oldest one without a known key and without a request in
-   * flight, or is closed. Connections with a known key have seven eighths: a further one replaces an idle one of the
-   * team that has most; if that is its own team and none is idle, it gets 503 and is closed. Default: 1,000. Range: 4
+   * The maximum number of concurrent connections. A further connection replaces the oldest connection that has no known
+   * key and no request in flight. If there is none, the further connection is closed. Connections with a known key may
+   * take seven eighths of the places. Beyond that, a further one replaces an idle connection of the team that has most
+   * connections. If that team is its own and has no idle connection, it gets 503 and is closed. Default: 1,000. Range: 4
    * to 65,535.
    */
   readonly connectionsMax?: number
   /**
-   * Most connections without a known key from one address (IPv6: its first 64 bits). A further one replaces the oldest
-   * idle one, or is closed. All connections of a proxy have its address: raise the limit if it forwards many requests
+   * The maximum number of connections without a known key from one address (IPv6: its first 64 bits). A further
+   * connection replaces the oldest idle one of them. If none is idle, it is closed. All connections of a proxy have its address: raise the limit if it forwards many requests
    * without a key, such as reads of files and bytes of uploads. Default: 256. Range: 1 to 65,535.
    */
   readonly keylessPerAddressMax?: number
   /**
-   * IP addresses and networks, such as `10.0.0.0/8`, of proxies in front of the server. The limit per address does not
-   * apply to their connections, which all clients share. Default: none.
+   * IP addresses and networks, such as `10.0.0.0/8`, of proxies in front of the server. All clients share a proxy's
+   * connections, so the limit per address does not apply to them. Default: none.
    */
   readonly trustedProxies?: readonly string[]
 }
@@ -54,7 +55,7 @@ const KEY_KNOWN = Symbol('the key of the request is known')
 
 type KnownKey = { readonly sender: Sender; isRefused: boolean }
 
-/** Records whose key a request has. false: its team has too many connections, and this one ends with the answer. */
+/** Records whose key a request has. @returns false: its team has too many connections; the answer ends this one. */
 export function admitsKey(response: ServerResponse, sender: Sender): boolean {
   const known: KnownKey = { sender, isRefused: false }
   response.emit(KEY_KNOWN, known)
@@ -70,7 +71,7 @@ type Connection = {
   readonly underWay: Set<ServerResponse>
   /** Whether the host took the connection over for another protocol, such as WebSocket. */
   isTaken: boolean
-  /** Whether its key was refused: it only waits for the rest of its request, and may be replaced like an idle one. */
+  /** Whether `#admit` refused its key: it waits for the rest of its request, and may be replaced as if it were idle. */
   isRefused: boolean
 }
 
@@ -131,9 +132,9 @@ const NOT_HARDENED = 'The server was not hardened: call hardenServer before it l
 class Connections {
   limits: Limits
   readonly #bySocket = new WeakMap<object, Connection>()
-  /** By endpoints, because a request of a TLS server has another socket than its connection, with equal endpoints. */
+  /** Connections by their endpoints: a request of a TLS server has another socket than its connection. */
   readonly #byEndpoint = new Map<string, Connection>()
-  /** Oldest first, like all sets of connections here. */
+  /** All connections, oldest first, like every set of connections in this class. */
   readonly #all = new Set<Connection>()
   readonly #keyless = new Set<Connection>()
   readonly #keylessOf = new Map<string, Set<Connection>>()
@@ -147,7 +148,7 @@ class Connections {
     this.#watchTakers(server)
   }
 
-  /** Ends all connections; those with requests in flight after their last response. */
+  /** Ends all connections. A connection with requests in flight ends after its last response. */
   end(): void {
     this.#isEnding = true
     for (const { socket, underWay, isTaken } of this.#all) {
@@ -190,7 +191,7 @@ class Connections {
     socket.once('close', () => this.#leave(connection))
   }
 
-  /** Whether a new connection is accepted. At the limit, the oldest idle one without a known key is closed for it. */
+  /** Whether there is room for a new connection. At the limit, the oldest idle one without a known key is closed. */
   #makeRoom(connections: ReadonlySet<Connection> = new Set(), max: number): boolean {
     if (connections.size < max) return true
     for (const connection of connections === this.#all ? this.#keyless : connections) {
@@ -214,7 +215,7 @@ class Connections {
     if (this.#byEndpoint.get(endpoint) === connection) this.#byEndpoint.delete(endpoint)
   }
 
-  /** false: there is no room for another connection of the team. */
+  /** @returns false: there is no room for another connection of the team. */
   #admit(connection: Connection, sender: Sender): boolean {
     const knownMax = Math.floor(this.limits.connectionsMax * KNOWN_SHARE)
     if (!this.#known.has(connection) && this.#known.size >= knownMax) {

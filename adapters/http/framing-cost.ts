@@ -4,16 +4,16 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Least bytes around a piece: its length and two line breaks. */
+/** The minimum number of bytes around a piece: its length and two line breaks. */
 const FRAME_BYTES = 5
 
 /** Approximate milliseconds per piece. */
 const PIECE_MS = 0.004
 
-/** A pause is due after pieces of this many milliseconds. */
+/** A pause is due after pieces that took this time, in milliseconds. */
 const DUE_MS = 8
 
-/** All bodies of a process share its event loop: their pauses do not overlap. */
+/** The last pause of any body. Pauses do not overlap, because all bodies of a process share its event loop. */
 let pauses: Promise<unknown> = Promise.resolve()
 
 /** Counts the pieces of one body, by the bytes on its connection that do not belong to the body. */
@@ -30,7 +30,7 @@ export class FramingCost {
     this.#received = socket.bytesRead
   }
 
-  /** Counts bytes of the body: all that had arrived. @returns the pause to make before reading on; undefined: none */
+  /** Counts the bytes of the body that have arrived. @returns the pause to make before reading on; undefined: none */
   note(bytes: number): Promise<unknown> | undefined {
     if (!this.#isChunked) return undefined
     const { bytesRead } = this.#socket

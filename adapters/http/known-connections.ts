@@ -1,8 +1,9 @@
-// The connections with a known key, by team and key, and which of them yields to a further one.
+// The connections with a known key, by team and key, and the choice of the connection that yields to a further one.
 //
 // Invariants:
-// - A connection yields only if its team has at least as many as the further one's team would have; within a team, the
-//   key with most yields. So no team or key takes places from one with fewer.
+// - A connection yields only if its team has at least as many connections as the team of the further connection would
+//   have. Within a team, a connection of the key with most connections yields. So no team or key takes a place from one
+//   with fewer connections.
 
 /** The owner of a key. A key of the operator has no team. */
 export type Sender = Readonly<{ keyId: string; teamId?: string }>
@@ -46,9 +47,9 @@ export class KnownConnections<C extends object> {
   }
 
   /**
-   * The connection that yields to a further one: an idle one of the team that would have most.
-   * @returns `busy`: that team is another one, without idle connections. `refused`: it is the same team, without idle
-   *   connections.
+   * The connection that yields to a further one: an idle connection of the team that would have most connections.
+   * @returns `busy`: that team is not the sender's, and none of its connections is idle. `refused`: that team is the
+   *   sender's, and none of its connections is idle.
    */
   givesWay(sender: Sender, isIdle: (connection: C) => boolean): C | 'busy' | 'refused' {
     const own = namedSender(sender)

@@ -226,7 +226,7 @@ export function hardenServer<S extends Server>(server: S, limits: ConnectionLimi
   return server
 }
 
-/** Most header lines of a request. Node itself would keep 1,000 and drop the rest. */
+/** The maximum number of header lines of a request. Node itself would keep 1,000 and drop the rest. */
 const HEADER_LINES_MAX = 200
 
 /** Refuses requests that node:http accepts but the contract does not. */
@@ -338,7 +338,7 @@ function makeNodeRequest(
   }
 }
 
-/** The path of a target below the base path. Empty, which is an unknown path, if it is outside. */
+/** The path of a target below the base path. If the target is outside, the path is empty, which is an unknown path. */
 function pathBelowBase(request: IncomingMessage, target: string, basePath: string): string {
   const [path = ''] = target.split('?', 1)
   return pathBelow(path, basePathLeft(request, basePath))
@@ -380,7 +380,7 @@ async function deliver(
   if (isUnread && !request.complete) request.destroy()
 }
 
-/** The length header; none for a streamed body, nor for HEAD, whose length is that of an unsent body. */
+/** The header with the length. A streamed body has none; nor has HEAD, for which it would be that of the unsent body. */
 function contentLengthHeader(
   body: ContractResponse['body'],
   method: string | undefined,

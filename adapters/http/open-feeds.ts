@@ -2,7 +2,7 @@
 // server waits for responses in flight. node:http has no event for the beginning of a close.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** Longest time from the close of a server to the end of its feeds, in milliseconds. */
+/** The maximum time from the close of a server to the end of its feeds, in milliseconds. */
 const LOOK_MS = 100
 
 type Feed = Readonly<{ server: Readonly<{ listening?: boolean }>; stop: () => void }>

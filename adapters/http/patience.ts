@@ -12,7 +12,7 @@ export class Patience {
   readonly #msMax: number
   #ms: number
 
-  /** @param msMax - Longest silence of the other side, in milliseconds, and the period of its rate. */
+  /** @param msMax - The maximum silence of the other side, in milliseconds, and the period over which its rate counts. */
   constructor(msMax: number) {
     this.#msMax = msMax
     this.#ms = msMax

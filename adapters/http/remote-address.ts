@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import { optionError, shown } from '../base/arguments.js'
 
-/** Most consecutive proxies that are followed. */
+/** The maximum number of consecutive proxies that are followed. */
 const PROXIES_MAX = 16
 
 const IPV4_AS_IPV6 = /^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i

@@ -1,18 +1,19 @@
 // The order in which the requests of one connection are served.
 //
 // Invariants:
-// - They are served in order. node:http starts pipelined requests concurrently, so a read could overtake the write
+// - Requests are served in order. node:http starts pipelined requests concurrently, so a read could overtake the write
 //   before it (RFC 9112, 9.3.2).
 // - The event loop turns between two requests, so that one connection cannot block all others.
 // - A request that cannot be answered is not served: its connection is dead, or an earlier answer was the last one.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Most requests of one connection that wait while another is served. */
+/** The maximum number of requests of one connection that wait while another request is served. */
 const WAITING_MAX = 16
 
 /**
- * Most further requests that are dropped before the connection is cut; a client that pipelines sends them again.
+ * The maximum number of further requests that are dropped before the connection is cut. A client that pipelines sends
+ * dropped requests again.
  * Requests that arrive together are parsed before the parser can be stopped, and each takes about 2 KB.
  */
 const DROPPED_MAX = 100

@@ -48,8 +48,8 @@ export async function sendBody(
 }
 
 /**
- * Whether a response reports when it has finished with a piece: unless its `write` was replaced, for example for
- * compression.
+ * Whether a response reports when it no longer uses the memory of a piece. It does not if its `write` was replaced, for
+ * example for compression.
  */
 export function tellsRelease(response: ServerResponse): boolean {
   return !Object.hasOwn(response, 'write')
@@ -70,7 +70,7 @@ async function writePiece(
   return isTaken
 }
 
-/** Writes a piece and waits until the system has accepted it: true; false: the client has disconnected. */
+/** Writes a piece. @returns true when the system has accepted the piece; false: the client has disconnected */
 function released(response: ServerResponse, piece: string | Uint8Array): Promise<boolean> {
   return new Promise((resolve) => {
     const onClose = () => resolve(false)

@@ -41,13 +41,13 @@ export function argumentProblem(
   return / argument missing$/.test(problem) ? `${option} needs a value` : problem
 }
 
-/** Options that name a store or a table. One of them is enough. */
+/** Options that name the place of a store. A command needs only one of these options. */
 const PLACES: readonly string[] = ['directory', 'url', 'postgres']
 const TABLES: readonly string[] = ['table', 'table-id']
 
 /**
- * The arguments, with a bare DIR replaced by `--directory DIR`. The command must take no operands, no place may be
- * given, and a table must be, if the command needs one.
+ * The arguments, with a bare DIR replaced by `--directory DIR`. They stay unchanged if the command takes operands, if a
+ * place is given, or if the command needs a table and none is given.
  */
 export function withDirectoryOption(
   { options, hasOperands }: Pick<CommandSpec, 'options' | 'hasOperands'>,

@@ -44,11 +44,11 @@ export function withDirectory(
   return directory === undefined ? positionals : [directory, ...positionals]
 }
 
-/** Most lines of a help, and most characters per line: the default size of a terminal. */
+/** The maximum number of lines of a help, and of characters per line: the default size of a terminal. */
 export const HELP_LINES_MAX = 24
 const LINE_CHARS_MAX = 80
 
-/** A longer label has a line of its own. */
+/** The maximum length of a label in the column of labels. A longer label has a line of its own. */
 const LABEL_CHARS_MAX = 20
 
 /** The help that a command line requests; undefined: none. */
@@ -60,7 +60,7 @@ export function askedHelp(args: readonly string[]): 'short' | 'all' | undefined 
   return options[at] === '--help=all' || options[at + 1] === 'all' ? 'all' : 'short'
 }
 
-/** The help of a command. The short one fits a screen. */
+/** The help of a command. The short help fits a screen. */
 export function renderHelp(spec: CommandSpec, extent: 'short' | 'all'): string {
   const { usage, about, options, notes, details = [] } = spec
   const all = Object.entries(options)

@@ -18,7 +18,7 @@ export const EXIT_CODE = {
   SIGTERM: 143,
 } as const satisfies Record<FailureKind | 'done' | 'damaged' | 'misfits' | 'notOpened', number>
 
-/** The environment of a command, so that tests can run it in their process. `openTerminal` makes the real one. */
+/** The environment of a command. Tests pass their own, to run a command in their process. See `openTerminal`. */
 export type CommandIo = Readonly<{
   /** Writes a line to stdout, for scripts. */
   print(line: string): void

@@ -6,7 +6,7 @@ const CURL = `curl -sS -w '\\n'`
 
 /**
  * Shell commands that work without changes.
- * @param name - The name of the table to read; if there is none, another table.
+ * @param name - The name of the table to read. If no table has this name, another table is read.
  */
 export async function linesToTry(
   team: Team,
@@ -46,7 +46,7 @@ async function linesOfTable(
   const version = (await table.get(row.$rowID))?.version ?? 0
   const cell = Object.entries(row).find(([id]) => id !== '$rowID')
   const [columnId, value] = cell ?? []
-  // If it is easy, another value of the same kind, so that the change is visible.
+  // A number is changed, so that the change is visible. Other values stay the same.
   const changed = typeof value === 'number' ? value + 1 : value
   const change = JSON.stringify(columnId === undefined ? {} : { [columnId]: changed })
   return [

@@ -17,7 +17,7 @@ export type ProgressState = Readonly<{
 }>
 
 export interface Progress {
-  /** @param rows - Rows so far; `bytes` likewise. */
+  /** @param rows - The number of rows so far. `bytes` is the number of bytes so far. */
   show(rows: number, bytes: number): void
   /** Writes a permanent line without breaking the bar. */
   note(line: string): void
@@ -28,7 +28,7 @@ export interface Progress {
 /** The required part of a stream such as `process.stderr`. */
 export type ProgressOutput = Readonly<{ isTTY?: boolean; write(text: string): unknown }>
 
-/** @param asJson - Whether notes are lines of JSON too. */
+/** @param asJson - Whether notes are written as lines of JSON too. */
 export function openProgress(output: ProgressOutput, bytesTotal: number, asJson = false): Progress {
   const isTerminal = output.isTTY === true && !asJson
   const startMs = performance.now()
@@ -109,7 +109,7 @@ function renderDuration(seconds: number): string {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
 }
 
-/** Rounded down and at most 1: separators between rows are not counted. */
+/** The share done, at most 1. It may be too low, because separators between rows are not counted. */
 function share(bytes: number, bytesTotal: number): number {
   return bytesTotal > 0 ? Math.min(1, bytes / bytesTotal) : 1
 }

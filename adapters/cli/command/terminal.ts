@@ -34,12 +34,12 @@ export function shownLine(text: string): string {
   return text.split('\t').map(escapeControls).join('\t')
 }
 
-/** Rows; their line breaks stay too. */
+/** Rows as text for a terminal: like `shownLine`, but line breaks stay too. */
 function shownRows(text: string): string {
   return text.split('\n').map(shownLine).join('\n')
 }
 
-/** @param stdout - The stdout of the process; `stderr` likewise. */
+/** Opens the output of a process. @param stdout - The stdout of the process. @param stderr - Its stderr. */
 export function openTerminal(stdout: OutputStream, stderr: OutputStream): Terminal {
   const isTerminal = stdout.isTTY === true
   const rows = isTerminal ? rowsOnTerminal(stdout) : stdout

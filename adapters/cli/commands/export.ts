@@ -194,7 +194,7 @@ async function writeExport(
   const temporary = temporaryPath(path)
   try {
     await send(createWriteStream(temporary, { flush: true, flags: 'wx' }), true)
-    await checkPlace(path, mayReplace) // Again: the file may have been made meanwhile.
+    await checkPlace(path, mayReplace) // Checked again, because the file may have been created meanwhile.
     await rename(temporary, path)
     return rowCount()
   } catch (failure) {

@@ -13,16 +13,16 @@ import { renderPlace } from '../import/source-file.js'
 import { openClient } from '../stores/command-client.js'
 import { renderType } from './table-types.js'
 
-/** Most columns that are listed; further ones are only counted. */
+/** The maximum number of columns that are listed. Further columns are only counted. */
 const COLUMNS_SHOWN_MAX = 100
 const WARNINGS_MAX = 20
 const DROPPED_SHOWN_MAX = 10
 
-/** Most problems listed per column and rule. */
+/** The maximum number of problems that are listed per column and rule. */
 const PROBLEMS_ALIKE_MAX = 3
 const GROUPS_SHOWN_MAX = 100
 
-/** Few tries: the table already exists, so the import succeeds without its types. */
+/** Few attempts to read the types of a new table: the import has succeeded, even if they cannot be read. */
 const TRIES_MAX = 3
 
 /** Prints the result of an import: also the columns of a new table, and warnings. */
@@ -81,7 +81,7 @@ function printWarnings(io: CommandIo, warnings: readonly ImportWarning[]): void 
   if (more > 0) io.warn(`and ${renderCount(more)} more warnings, which --json lists`)
 }
 
-/** The dropped values, from a server that reports them. */
+/** The dropped values, if the server reports them. */
 type Dropped = Pick<ReceiptDropped, 'count' | 'columns'>
 
 function droppedOf({ receipt }: FileImported): Dropped | undefined {

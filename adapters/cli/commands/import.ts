@@ -181,7 +181,7 @@ async function resolveImportTarget(
     : { tableId, mode: 'overwrite', ...schema }
 }
 
-/** Statuses of a server that cannot list tables, or not with this key. */
+/** Statuses of a server that cannot list tables at all, or that does not list them for this key. */
 const STATUSES_WITHOUT_LIST: ReadonlySet<number> = new Set([403, 404, 405])
 
 /** Warnings of a check before it reads rows: reasons why an import would be refused. */
@@ -196,7 +196,7 @@ async function warningsBefore(
   return message === undefined ? [] : [{ type: 'nameTaken', message }]
 }
 
-/** Advice about a name that another table of the team has; undefined: none has it. */
+/** Advice about a name that another table of the team has. undefined: no table has the name. */
 async function takenBy(
   name: string,
   client: Client,
@@ -214,7 +214,7 @@ async function takenBy(
   return `A table "${name}" exists (${taken.id}); ${what}`
 }
 
-/** The schema that the table has or will have; undefined: it is inferred. */
+/** The schema that the table has or will have. undefined: the schema is inferred from the rows. */
 async function readTargetSchema(
   { schema, tableId }: ImportTarget,
   client: Client,
@@ -262,7 +262,7 @@ async function tableIdIn(
   }
 }
 
-/** The schema that all files contain; undefined: they contain none, or differ. */
+/** The schema that all files contain. undefined: a file contains no schema, or the schemas differ. */
 async function schemaOfFiles(
   files: ImportCommand['files'],
   isNew: boolean,

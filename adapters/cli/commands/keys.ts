@@ -71,7 +71,7 @@ type OptionName = keyof typeof OPTIONS
 /** The options of all key commands: those that name a store, and `--json`. */
 const ALWAYS: readonly string[] = ['directory', 'json', ...Object.keys(PLACE_OPTIONS)]
 
-/** Further options of each command. */
+/** The options of each key command besides those in `ALWAYS`. */
 const TAKES: Readonly<Record<string, readonly OptionName[]>> = {
   add: ['team', 'label', 'scope', 'table', 'expires'],
   list: ['team'],

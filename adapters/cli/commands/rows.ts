@@ -17,7 +17,7 @@ import { FIND_OPTIONS, parseFind } from './find-options.js'
 const LIMIT_DEFAULT = '20'
 const LIMIT_MAX = 10_000
 
-/** Most characters of a cell in a table. */
+/** The maximum number of characters that a table shows of a cell. */
 const CELL_CHARS_MAX = 40
 
 const FORMATS = ['table', 'csv', 'tsv', 'ndjson', 'json'] as const

@@ -131,7 +131,7 @@ type ServeCommand = Readonly<{
   corsOrigins: readonly string[] | undefined
   apps: readonly string[] | undefined
   allowPrivateSources: boolean
-  /** Limits with their own options, which override the same limits elsewhere. */
+  /** Limits that have options of their own. They override the same limits in `limitSources`. */
   connections: ConnectionLimits
   trustedProxies: readonly string[]
   limitSources: LimitSources
@@ -266,7 +266,7 @@ type OwnKeys = Readonly<{
   keyFile?: string
 }>
 
-/** The keys of a server that was given none: those in the store, or a new one. Closes the store on failure. */
+/** The keys of a server that was given no key: those in the store, or a new key. Closes the store on failure. */
 async function resolveServeKeys(
   store: Store,
   { directory, postgres }: ServeCommand,
@@ -303,7 +303,7 @@ function printReady(
   io.print(`listening on ${url}`)
 }
 
-/** undefined: the keys in the store, which all its processes know. @throws {ProgramFailure} if there are none */
+/** @returns undefined: the keys in the store are used. @throws {ProgramFailure} if the store has no keys */
 async function storedKeys(store: Store): Promise<undefined> {
   if ((await store.keys.list()).length > 0) return undefined
   const problem = 'The store in PostgreSQL has no API key'

@@ -2,7 +2,7 @@
 import type { Column, ColumnType, TableInfo } from '../../../src/index.js'
 import { escapeControls } from '../../base/arguments.js'
 
-/** Most characters of a table's name in its identifier. */
+/** The maximum number of characters of a table's name in its identifier. */
 const NAME_CHARS_MAX = 60
 
 /** The declarations of a table. */

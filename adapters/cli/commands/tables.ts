@@ -110,7 +110,7 @@ export async function runTypes(args: readonly string[], io: CommandIo): Promise<
   for (const types of typesOf(tables)) io.print(JSON.stringify(types))
 }
 
-/** The table of the options, or all if they name none. @throws {ProgramFailure} */
+/** The table that the options name, or all tables if they name none. @throws {ProgramFailure} */
 function oneOrAll(
   tables: readonly ListedTable[],
   { table: name, 'table-id': tableId }: Readonly<{ table?: string; 'table-id'?: string }>,

@@ -88,7 +88,7 @@ function endWith(report: VerifyReport, output: Output): number {
   return report.ok ? EXIT_CODE.done : EXIT_CODE.damaged
 }
 
-/** Reports a store that cannot be opened, as damaged if damage is the reason. */
+/** Reports that a store cannot be opened. If damage is the reason, it reports the store as damaged. */
 function cannotOpen(failure: unknown, full: boolean, output: Output, io: CommandIo): number {
   const isDamaged =
     isStoreError(failure) && (failure.code === 'DATA_CORRUPT' || failure.code === 'DATA_LOSS')

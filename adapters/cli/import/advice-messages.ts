@@ -56,7 +56,7 @@ export function adviceMessage(advice: Advice): string {
   }
 }
 
-/** The message about a whole column; undefined: the advice concerns its values. */
+/** The message about a whole column. undefined: the advice concerns single values. */
 function messageOfColumn({ code, column = '', count = 0 }: Advice): string | undefined {
   const name = `column '${renderName(column)}'`
   switch (code) {

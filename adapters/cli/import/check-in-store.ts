@@ -18,8 +18,8 @@ export type ChunksTwice = Readonly<{
 type CheckOptions = Pick<SendOptions, 'onSchemaError' | 'signal' | 'onProgress'>
 
 /**
- * Does what `Client.checkRows` does. @throws {ClientError} for rows that cannot be read or compared; errors of the
- * library
+ * Does what `Client.checkRows` does.
+ * @throws {ClientError} if rows cannot be read or compared. Other errors of the library are thrown unchanged.
  */
 export async function checkInStore(
   team: Team,
@@ -75,7 +75,7 @@ function preflight(
 /** Codes of failures that concern rows. */
 export const OF_ROWS = /^(?:REQUEST_VALIDATION_ERROR|KEY_NOT_UNIQUE|COLUMN_\w+)$/
 
-/** A row in a message; without a chunk it is in the current one. */
+/** The place of a row in a message. If the message names no chunk, the row is in the current chunk. */
 const ROW = /\brow \d{1,15} \(counted from 0\)(?! of the input)(?: of chunk '(\d{1,15})')?/gi
 
 /** Chunks as texts for the library, with the number of the chunk that it reads. */

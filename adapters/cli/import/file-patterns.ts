@@ -49,7 +49,7 @@ function matchingNames(
     .sort()
 }
 
-/** A path that is no readable folder has no entries. */
+/** The entries of a folder. A path that is not a readable folder has none. */
 function entriesOfFolder(folder: string): readonly Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true })

@@ -46,9 +46,9 @@ export type FileImport = Asking &
     resumeStash?: string
     /** Requests the counts of dropped values, if the server reports them. Default: false. */
     receipt?: boolean
-    /** Rejects the first line with fewer fields than its header. Default: false: its other cells are empty. */
+    /** Whether a line with fewer fields than its header ends the import. Default: false: its other cells are empty. */
     refusesShortLines?: boolean
-    /** Removes lines with too many fields from every run. Default: the server rejects the first one. */
+    /** Removes lines with too many fields from every run. Default: the server rejects the first such line. */
     longLines?: LongLines
     /** Removes rows that do not fit from every run. Default: one such row rejects all rows. */
     rejects?: RowRejects
@@ -86,7 +86,7 @@ export type FoundProblem = Readonly<{
 export type CheckResult = FilesRead &
   Readonly<{
     rowCount: number
-    /** The first 1,000. */
+    /** The first 1,000 problems. */
     problems: readonly FoundProblem[]
     problemCount: number
     /** The columns that the import would give the table. */
@@ -95,7 +95,7 @@ export type CheckResult = FilesRead &
     merged?: MergeCounts
   }>
 
-/** Most problems that a check lists. */
+/** The maximum number of problems that a check lists. */
 const PROBLEMS_MAX = 1_000
 
 /** Checks an import without changing a table. On a server, the rows are in a stash meanwhile. */
@@ -193,7 +193,7 @@ async function* readFileChunks(
   else if (!hasSent && given.rejects !== undefined) throw await allRejected(given.rejects)
 }
 
-/** The chunks a second time, without collecting facts. @throws {ProgramFailure} if a file cannot be read twice */
+/** Reads the chunks a second time, without collecting facts. @throws {ProgramFailure} if a file cannot be read twice */
 async function* chunksAgain(given: FileImport): AsyncGenerator<RowChunk> {
   for (const file of given.files) {
     if (await canReadAgain(file)) continue
@@ -205,7 +205,7 @@ async function* chunksAgain(given: FileImport): AsyncGenerator<RowChunk> {
   yield* readFileChunks(again, { onRead: none, onReport: none })
 }
 
-/** The chunk for files without even a header. */
+/** The chunk that is sent for files that have neither rows nor a header. */
 const NO_ROWS: RowChunk = {
   rows: 0,
   bytes: 0,

@@ -5,7 +5,7 @@ import { quotedForShell } from './advice-messages.js'
 import { optionOf } from './dialect-options.js'
 import type { SourceFile } from './source-file.js'
 
-/** The hint for a fault of quotes, if no option concerns quotes. */
+/** The hint for a fault of quotes, if no given option concerns quotes. */
 const RELAXED_HINT =
   '; if quotes inside fields are text, as spreadsheets write them, use --quotes relaxed'
 
@@ -29,7 +29,7 @@ export function hintOfFault(
     const plain = ['--dialect plain', ...(report ? plainOptions(report, dialect) : [])].join(' ')
     return `; ${detects ? plain : 'the command'} reads all values as they are written${without}`
   }
-  // A wrong opening quote takes all that follows, until the row is too large.
+  // After a wrong opening quote, all following text belongs to one row, until the row is too large.
   const mayBeQuotes = QUOTE_PROBLEM.test(message) || message.startsWith('this row is')
   return mayBeQuotes && dialect.quotes === undefined ? RELAXED_HINT : ''
 }
@@ -41,7 +41,7 @@ function nameOfOption(name: (typeof CONVERTING)[number]): string {
   return optionOf(name === 'columns' ? 'decimal' : name)
 }
 
-/** The options equivalent to what was detected, except per column. */
+/** The options that state what was detected for the whole file. Detections for single columns are left out. */
 function plainOptions({ delimiter = ',', advice }: IntakeReport, said: Dialect): readonly string[] {
   const found = new Map(advice.map(({ code, ...about }) => [code, about]))
   const options: Dialect = {

@@ -7,18 +7,18 @@ import { canReadAgain, openFileBytes } from './import-bytes.js'
 import { isEmptied, openFileText, type RowRun, readFileRuns } from './import-source.js'
 import { type RowPlace, renderPlace, type SourceFile } from './source-file.js'
 
-/** Includes character positions: they count within a chunk, which is useless to the owner of the file. */
+/** The place of a row in a server's message, with character positions, which count only within a chunk. */
 const ROW_PLACE =
   /(?: at character \d{1,15}(?: of the input,)?(?= in row ))?( in )?\brow (\d{1,15}) \(counted from 0\)(?! of the input)(?: of chunk '[^']{1,256}')?(?:, line \d{1,15})?(?: of the input)?/g
 
 /** The place of the CSV header, which each chunk repeats, in a server's message. */
 const HEADER_PLACE = / in line 1(?!\d)/
 
-/** How the chunks of an import were cut from its files: each is a run. */
+/** How the chunks of an import were cut from its files: each chunk is a run. */
 export type Cut = Readonly<{
   files: readonly SourceFile[]
   chunkRowsMax: number
-  /** The part of a run that was sent; without rows it is no chunk. Default: all. */
+  /** The part of a run that was sent. If it has no rows, no chunk was sent. Default: the whole run. */
   sentOf?: ((run: RowRun) => Promise<RowRun>) | undefined
 }>
 
@@ -29,8 +29,8 @@ export function messageWithoutPlace(message: string): string {
 
 /**
  * A server's message, with the file and line instead of the chunk and row.
- * @param starts - The chunks of the rows that the message names, in its order; or of the row that it concerns, if it
- *   names none.
+ * @param starts - The chunks of the rows that the message names, in the same order. If the message names no row: the
+ *   chunk of the row that it concerns.
  */
 export async function placeMessage(
   message: string,
@@ -57,7 +57,7 @@ export async function placeMessage(
   return `${message} (${path}, starting at ${unit} ${line})`
 }
 
-/** The line of the header: not the first if lines before it are skipped. */
+/** The line of the header. It is not line 1 if lines before the header are skipped. */
 async function findHeaderLine(path: string, { files }: Cut): Promise<number> {
   const file = files.find((known) => known.path === path)
   if (file === undefined || file.format === 'parquet') return 1
@@ -69,8 +69,8 @@ async function findHeaderLine(path: string, { files }: Cut): Promise<number> {
 type WantedRow = Readonly<{ start: ChunkPlace | undefined; row: number }>
 
 /**
- * Finds the places of rows, in the order of `wanted`, with at most one pass per file. undefined: not a chunk of this
- * import, or a file that cannot be read again or has changed.
+ * Finds the places of rows, in the order of `wanted`, with at most one pass per file. A place is undefined if its chunk
+ * is not of this import, or if its file cannot be read again or has changed.
  */
 export async function findPlaces(
   { files, chunkRowsMax, sentOf }: Cut,

@@ -12,7 +12,7 @@ type ShortLines = Readonly<{
   line: number
 }>
 
-/** The short lines of all files; undefined: there are none. */
+/** The lines with too few fields in all files. undefined: there are no such lines. */
 export function shortLinesOf(read: readonly FileReport[]): ShortLines | undefined {
   let found: ShortLines | undefined
   for (const { path, advice } of read) {

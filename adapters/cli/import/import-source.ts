@@ -23,7 +23,7 @@ import { openFileBytes } from './import-bytes.js'
 import { hintOfFault } from './import-hints.js'
 import { FILE_FORMATS, type FileFormat, type RowPlace, type SourceFile } from './source-file.js'
 
-/** Most bytes of the body made from a run, including brackets or header. The server accepts twice as many. */
+/** The maximum bytes of the body made from a run, including brackets or header. A server accepts twice as many. */
 export const RUN_BYTES_MAX = 8 * 1024 * 1024
 
 /** Consecutive rows of a source. Row i is the bytes from starts[i] up to ends[i]. */

@@ -11,7 +11,7 @@ export type ImportWarning = Readonly<
   | { type: 'nameTaken' | 'columnsUnread'; message: string }
 >
 
-/** Facts rather than warnings. */
+/** Codes of advice that states facts rather than warnings. */
 const NOTED: ReadonlySet<AdviceCode> = new Set<AdviceCode>([
   'at',
   'delimiter',

@@ -28,7 +28,7 @@ export class LongLines {
     this.#keepsCells = keepsCells
   }
 
-  /** A run with the same number of rows, none with too many fields. */
+  /** Replaces lines with too many fields. @returns a run with the same number of rows */
   shorten(run: RowRun): RowRun {
     if (isJson(run.format)) return run
     const { header, bytes, starts, ends, offsets } = run

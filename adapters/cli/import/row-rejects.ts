@@ -1,5 +1,5 @@
-// Writes rows that do not fit to a file, each with its reason; the others are imported. The library judges rows like
-// the server, by the schema that the table has or will have.
+// Writes rows that do not fit to a file, each with its reason. The rows that fit are imported. The library judges rows
+// as the server does, by the schema that the table has or will have.
 //
 // Invariants:
 // - From the same run, the same rows are removed, so that a row of a chunk can be found again.
@@ -19,12 +19,12 @@ import { chunkOf, delimiterOfRun, type RowRun, textOfRecord, withRecords } from 
 /** Why a row does not fit. `column`: the column of the first problem; empty if it concerns the whole row. */
 type Reason = Readonly<{ column: string; problem: string }>
 
-/** By the index of the record in its run. */
+/** The reasons for the rejected records of a run, by the index of the record in the run. */
 type Reasons = Map<number, Reason>
 
 export type RejectsOptions = Readonly<{
   path: string
-  /** undefined: the schema is inferred, and nearly all values fit. */
+  /** The schema of the table. undefined: the schema is inferred, so nearly all values fit. */
   schema: TableSchema | undefined
   /** Whether lines with fewer fields than the header are rejected. */
   refusesShortLines: boolean
@@ -67,7 +67,7 @@ export class RowRejects {
     return this.#options.refusesShortLines
   }
 
-  /** The rows of a run that fit. Writes the others to the file. */
+  /** The rows of a run that fit. Writes the rows that do not fit to the file. */
   async take(run: RowRun): Promise<RowRun> {
     const reasons = await this.#judge(run)
     for (const record of [...reasons.keys()].sort((left, right) => left - right)) {
@@ -76,7 +76,7 @@ export class RowRejects {
     return fittingOf(run, reasons)
   }
 
-  /** The rows of a run that fit. The others were written before. */
+  /** The rows of a run that fit, without writing: the rows that do not fit were written by `take`. */
   async again(run: RowRun): Promise<RowRun> {
     return fittingOf(run, await this.#judge(run))
   }
@@ -104,7 +104,7 @@ export class RowRejects {
     return reasons
   }
 
-  /** @returns the records that remain to be judged: fewer than those of the part */
+  /** @returns the parts that remain to be judged, with fewer records than the given part */
   async #judgePart(run: RowRun, part: readonly number[], reasons: Reasons): Promise<number[][]> {
     const rows = textRowsOfChunk(chunkOf(withRecords(run, part)))
     const { schema } = this.#options
@@ -134,7 +134,7 @@ export class RowRejects {
     }
   }
 
-  /** The records of csv and tsv with too many fields, or too few if those are rejected. */
+  /** Records of csv and tsv with too many fields. Records with too few are included if `refusesShortLines` is set. */
   #countFields(run: RowRun): Reasons {
     const reasons: Reasons = new Map()
     if (isJson(run.format)) return reasons
@@ -198,7 +198,7 @@ function quoted(text: string): string {
   return `"${text.replaceAll('"', '""')}"`
 }
 
-/** One line: no JSON string has a line break. Text that is not JSON becomes a string. */
+/** A text of JSON without line breaks: they occur only between tokens. Text that is not JSON becomes a string. */
 function jsonOnOneLine(text: string): string {
   try {
     JSON.parse(text)

@@ -17,7 +17,7 @@ export type SourceFile = Readonly<{
   detects?: boolean
   /** The stated dialect of a csv or tsv file. Default: none. */
   dialect?: Dialect
-  /** The path to the array of rows in a JSON object. Default: the only one. */
+  /** The path to the array of rows in a JSON object. Default: the only array in the object. */
   at?: string
   /** What happens to objects in rows of JSON and Parquet. Default: rows with them are rejected. */
   nested?: Nested

@@ -12,7 +12,7 @@ import { loadReader } from './parquet-packages.js'
 import { mapKeyOf, type Render } from './parquet-texts.js'
 import { isUnannotated, isUnsigned32, takeRawValues, typeOfColumn } from './parquet-values.js'
 
-/** Most bytes of a row group before compression: all its values are in memory at once. */
+/** The maximum size of a row group before compression, in bytes: all its values are in memory at once. */
 const GROUP_BYTES_MAX = 1024 ** 3
 
 /** Conversions by hyparquet in columns that are not raw: INT96 stays a number of nanoseconds. */
@@ -22,7 +22,7 @@ const PARSERS: Partial<ParquetParsers> = {
   geographyFromBytes: (bytes) => bytes,
 }
 
-/** In columns that are not raw, strings are the keys of maps. */
+/** Conversions while rows are read. In columns that are not raw, the only strings are keys of maps. */
 const READ_PARSERS: Partial<ParquetParsers> = {
   ...PARSERS,
   stringFromBytes: (bytes) => bytes && mapKeyOf(bytes),

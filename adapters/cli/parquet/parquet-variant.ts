@@ -1,5 +1,5 @@
-// Values of a VARIANT column as JSON, with all digits. A value is self-describing bytes; in a shredded column, typed
-// values, and bytes for values of other types.
+// Values of a VARIANT column as JSON, with all digits. A value is self-describing bytes. In a shredded column, values
+// of one type are typed values, and values of other types are bytes.
 //
 // Invariant: the bytes of a value bound the work, whatever its offsets are.
 import type { SchemaTree } from 'hyparquet'
@@ -14,7 +14,7 @@ import {
   uuidText,
 } from './parquet-texts.js'
 
-/** Greatest nesting depth. */
+/** The maximum nesting depth of a value. */
 const DEPTH_MAX = 64
 
 /** The two parts of a value. A missing member has neither. */
@@ -144,7 +144,7 @@ class ByteSource {
 class ValueReader {
   readonly #bytes: Uint8Array
   readonly #names: readonly string[]
-  /** Remaining values: each has at least one byte. */
+  /** The number of values that may still be read: each value takes at least one byte. */
   #left: number
 
   constructor(bytes: Uint8Array, names: readonly string[]) {

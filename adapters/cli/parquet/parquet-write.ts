@@ -6,10 +6,10 @@ import { linesOf } from '../command/text-lines.js'
 import { cellWriter, inexactNumber, SCHEMA_ENTRY, schemaElements } from './parquet-columns.js'
 import { loadWriter } from './parquet-packages.js'
 
-/** Most rows of a row group. */
+/** The maximum number of rows of a row group. */
 const GROUP_ROWS_MAX = 65_536
 
-/** Most characters of a row group's JSON; a single row may be longer. */
+/** The maximum number of characters of a row group's JSON. A single row may be longer. */
 const GROUP_CHARS_MAX = 16 * 1024 * 1024
 
 /**

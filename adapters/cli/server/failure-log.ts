@@ -4,7 +4,7 @@ import type { StoreErrorCode } from '../../../src/index.js'
 /** Window in which repeated failures are counted, in milliseconds. */
 const WINDOW_MS = 60_000
 
-/** Most kinds of failures counted separately per window; further ones are counted together. */
+/** The maximum number of kinds of failures that a window counts separately. Further kinds are counted together. */
 const KINDS_MAX = 100
 
 /** Codes whose message is sufficient, so that no stack is printed. */

@@ -29,7 +29,7 @@ export type LimitSources = Readonly<{
 
 const VARIABLE_PREFIX = 'ROWSTASH_LIMIT_'
 
-/** Largest file of limits, in bytes. */
+/** The maximum size of a file of limits, in bytes. */
 const FILE_BYTES_MAX = 1024 * 1024
 
 /** @throws {ProgramFailure} usage: an unknown name, or a value out of range */

@@ -24,7 +24,7 @@ export type ServerSettings = Readonly<{
   baseUrl: string | undefined
   /** The URL of files; undefined: the URL for clients. */
   publicBaseUrl?: string | undefined
-  /** undefined: none; then `storedKeys` must be true. */
+  /** The given keys. undefined: no key is given, and `storedKeys` must be true. */
   keys: readonly ContractKey[] | undefined
   /** Whether keys in the store are valid too. Default: false. */
   storedKeys?: boolean
@@ -63,10 +63,10 @@ export interface RunningServer {
 /** Time for requests in flight, in milliseconds. Together with the store's time it is less than 5 seconds. */
 const GRACE_MS = 4_000
 
-/** Time for the store to close then, in milliseconds. What is acknowledged is durable, so a longer operation may be cut. */
+/** Time for the store to close after `GRACE_MS`, in milliseconds. A longer operation is cut: it is unacknowledged. */
 const CLOSE_MS = 500
 
-/** Serves a store until `close`. Closes the store then, or on failure. */
+/** Serves a store until `close`, which also closes the store. A failure to start closes the store too. */
 export async function serveOwnStore(
   store: Store,
   settings: ServerSettings,

@@ -8,7 +8,7 @@ const SPACE_LIMITS = ['teamRowBytesMax', 'stashBytesMax', 'teamFileBytesMax'] as
 /**
  * @param teams - The teams with keys.
  * @param space - The shared resource, as a noun phrase.
- * @returns undefined: there is one team, or each is limited.
+ * @returns the warning. undefined: there is only one team, or each team's storage is limited.
  */
 export function spaceWarning(
   teams: Iterable<string>,

@@ -32,7 +32,7 @@ export function isReached({ url }: Served): Promise<boolean> {
   })
 }
 
-/** `store.verify` through the server. `onFinding` gets the findings, the report has none. @throws {ProgramFailure} */
+/** `store.verify` through the server. `onFinding` gets all findings; the report has none. @throws {ProgramFailure} */
 export async function verifyServed(
   served: Served,
   { full, signal, onFinding }: VerifyRequest,
@@ -181,10 +181,10 @@ async function* unbroken(
   }
 }
 
-/** Most bytes read of an error: it may be endless. */
+/** The maximum number of bytes that are read of an error, which may be endless. */
 const ERROR_BYTES_MAX = 64 * 1024
 
-/** The beginning of an error, as far as it arrives. */
+/** The beginning of the error in a body: the part that arrives before the connection fails, up to ERROR_BYTES_MAX. */
 async function readAdminError(body: AsyncIterable<Uint8Array> | null): Promise<string> {
   const pieces: Uint8Array[] = []
   let bytes = 0
@@ -200,7 +200,7 @@ async function readAdminError(body: AsyncIterable<Uint8Array> | null): Promise<s
   return Buffer.concat(pieces).toString()
 }
 
-/** After a server has ended, another program, or a proxy for it, may answer. */
+/** The failure if another program, or a proxy, answers at the address of a server that has ended. */
 function noServer({ url }: Served, cause?: unknown): ProgramFailure {
   return new ProgramFailure('failed', `The server at ${url} is not a rowstash server`, { cause })
 }

@@ -7,7 +7,7 @@ import { ProgramFailure } from '../command/program-failure.js'
 export type Asking = Readonly<{
   url: string
   key: string
-  /** Most attempts per request. Default: 8. */
+  /** The maximum number of attempts per request. Default: 8. */
   triesMax?: number
   /** Called before each pause between attempts, with the reason. */
   onRetry?: (reason: string, pauseMs: number) => void
@@ -15,7 +15,7 @@ export type Asking = Readonly<{
   fetch?: typeof fetch
 }>
 
-/** A client that gives up at once if nothing has ever answered: then no server is just restarting. */
+/** A client that gives up if its first connection fails: then no server runs, rather than one that restarts. */
 export function openClient(asking: Asking): Client {
   const { url, key, triesMax, onRetry, fetch: send = fetch } = asking
   let isReached = false
@@ -35,7 +35,7 @@ export function openClient(asking: Asking): Client {
   })
 }
 
-/** Shortest time between two notes about repeated requests, in milliseconds. */
+/** The minimum time between two notes about repeated requests, in milliseconds. */
 const RETRY_NOTE_MS = 2_000
 
 /** Reports repeated requests, one per line, but not every one. */
@@ -92,7 +92,7 @@ export function parseServerUrl(text: string): string {
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
 }
 
-/** Most IDs or names in a message. */
+/** The maximum number of IDs or names in a message. */
 const SHOWN_MAX = 5
 
 /** The ID of the only table with a name. @throws {ProgramFailure} */

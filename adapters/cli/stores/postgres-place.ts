@@ -30,7 +30,7 @@ export const PLACE_OPTIONS = {
   s3: { type: 'string', value: 'URL', help: S3_HELP, isRare: true },
 } as const satisfies OptionSpecs
 
-/** The help on the environment, for these commands. */
+/** The help of commands with `PLACE_OPTIONS` about environment variables. */
 export const PLACE_ENVIRONMENT = `${POSTGRES_VARIABLE} holds URLs as --postgres takes them, with
   spaces between them, and ${S3_VARIABLE} one as --s3. Passwords belong there, or in PGPASSWORD or
   ~/.pgpass, as other users see the command line. Keys of S3 come from AWS_ACCESS_KEY_ID,
@@ -136,7 +136,7 @@ export type SharedPorts = Readonly<{ kv: KvStore; objects: ObjectStore }>
 
 type PortSettings = Readonly<{
   warn(message: string): void
-  /** How long to wait for a server that does not answer, in milliseconds. Default: that of the ports. */
+  /** How long to wait for a server that does not answer, in milliseconds. Default: the default of the ports. */
   retryMsMax?: number | undefined
   /** See `PostgresKvOptions`. */
   versionBaseMin?: number | undefined
@@ -250,8 +250,8 @@ async function reaching<T>(at: string, opening: Promise<T>): Promise<T> {
 type Reason = Readonly<{ code: string | undefined; message: string }>
 
 /**
- * The reason of a failure. A host with several addresses has a list of failures, without a message. Only the failure
- * itself names a missing package.
+ * The reason of a failure. If a host has several addresses, the cause is a list of failures, without a message of its
+ * own. If a package is missing, the failure names it and its cause does not.
  */
 function connectionReason({ cause, message: whole }: StoreError): Reason {
   const first: unknown = cause instanceof AggregateError ? cause.errors[0] : cause

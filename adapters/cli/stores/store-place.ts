@@ -75,7 +75,7 @@ export async function openAlone(
 
 export type Wait = Pick<DirectoryOptions, 'waitMs'>
 
-/** Opens a store at once; or finds the server that has its directory open; or announces that it waits. */
+/** Opens a store, or finds the server that has its directory open. Announces if it waits for another program. */
 async function openOrFind(
   place: StorePlace,
   { warn }: Output,

@@ -2,7 +2,7 @@
 import type { Store, Team } from '../../../src/index.js'
 import { type CommandIo, TEAM_DEFAULT } from '../command/command.js'
 
-/** Most teams searched for tables, and most teams in a message. */
+/** The maximum number of teams that are searched for tables, and of teams in a message. */
 const TEAMS_ASKED_MAX = 1_000
 const TEAMS_SHOWN_MAX = 5
 

@@ -4,9 +4,9 @@ import { join, sep } from 'node:path'
 import { performance } from 'node:perf_hooks'
 
 export type DiskReport = Readonly<{
-  /** Such as `ext4 on /dev/sda1 (rw,relatime)`; null: unknown. */
+  /** The file system, such as `ext4 on /dev/sda1 (rw,relatime)`. null: unknown. */
   fileSystem: string | null
-  /** As the kernel reports it: `write back` or `write through`; null: unknown. */
+  /** The cache of the device, as the kernel reports it: `write back` or `write through`. null: unknown. */
   writeCache: string | null
   /** Time to append 4 KiB and flush, in microseconds. */
   flushMicros: Readonly<{ median: number; p99: number }>
@@ -17,7 +17,7 @@ export type DiskReport = Readonly<{
 const FLUSHES = 200
 const FLUSH_BYTES = 4_096
 
-/** A faster flush did not wait for a disk with a volatile cache. */
+/** The minimum time of a flush that waits for a disk with a volatile cache, in microseconds. */
 const FLUSH_MICROS_MIN = 30
 
 const IN_MEMORY = /^(?:tmpfs|ramfs)$/

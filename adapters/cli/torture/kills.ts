@@ -21,14 +21,14 @@ export type KillsReport = {
   problem: string | null
 }
 
-/** Longest life of a writer after it has opened the store, in milliseconds. */
+/** The maximum life of a writer after it has opened the store, in milliseconds. */
 const LIFE_MS_MAX = 1_500
-/** One in this many rounds kills the writer while it opens the store. */
+/** One of this number of rounds kills the writer while it opens the store. */
 const OPENING_ROUNDS = 6
 const OPENING_MS_MAX = 300
-/** The store is verified in full and maintained every so many rounds. */
+/** After this number of rounds, the store is verified in full and maintained. */
 const ROUNDS_VERIFIED = 10
-/** Most operations of a lane done after the last reported one: reports may be lost in the pipe. */
+/** The maximum number of operations of a lane whose reports were lost in the pipe. */
 const UNTOLD_MAX = 50
 /** Time to open a store after a kill, in milliseconds. */
 const WAIT_MS = 60_000
@@ -117,7 +117,7 @@ async function killWriter(
   return told
 }
 
-/** The number of operations done per lane: those reported, or some more. */
+/** The number of operations done per lane: the reported number, or up to UNTOLD_MAX more. */
 async function findDone(
   store: Store,
   seed: number,

@@ -20,9 +20,9 @@ export type LaneOperation =
   | Readonly<{ kind: 'delete'; keys: readonly string[] }>
   | Readonly<{ kind: 'file'; name: string; content: string }>
 
-/** Cumulative percentages of the kinds of operations; the rest are overwrites. */
+/** Cumulative percentages of the kinds of operations. The remaining operations are overwrites. */
 const KINDS = { add: 35, update: 65, merge: 80, delete: 90, file: 97 } as const
-/** One in this many operations is an overwrite, which makes the rows independent of earlier operations. */
+/** One of this number of operations is an overwrite, which makes the rows independent of earlier operations. */
 const OVERWRITTEN_EACH = 500
 const ROWS_ADDED_MAX = 40
 const ROWS_OVERWRITTEN_MAX = 1_500

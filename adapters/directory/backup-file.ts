@@ -1,7 +1,7 @@
 // A backup as a file.
 //
-// Invariant: a file under the requested name is a complete backup on disk: it is written and synced under a sibling
-// name, and then renamed.
+// Invariant: a file under the requested name is a complete backup on disk, because a backup is written and synced under
+// a sibling name, and then renamed.
 
 import { lstat, open, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
@@ -48,7 +48,7 @@ export async function saveBackup(
   try {
     await removeUnfinishedBackups(dirname(target))
     const bytes = await writeFile(temporary, backup())
-    await checkNameFree(target) // Again: the file may have been made meanwhile.
+    await checkNameFree(target) // Checked again, because the file may have been created meanwhile.
     await rename(temporary, target)
     await syncDirectory(dirname(target))
     return bytes

@@ -3,7 +3,8 @@
 // Invariants:
 // - The rename is the commit point. Before it, all files and folders of the store are on disk: a database cannot be
 //   opened after a power cut during its creation (LEVELDB.md, F12).
-// - If several processes create the same store, one wins; the others remove theirs and use it.
+// - If several processes create the same store, one of them wins. The others remove their own stores and use the
+//   winner's.
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { NO_BYTES, toHex } from '../../src/base/bytes.js'
@@ -82,7 +83,7 @@ async function writeStore(directory: string): Promise<void> {
     new ClassicLevel<Uint8Array, Uint8Array>(join(directory, 'kv'), { errorIfExists: true })
   const kv = await openLevelKv(openDatabase, { highWater: makeHighWaterPlace(directory, store) })
   try {
-    // The first commit leaves only its number. From now on an empty database counts as damaged.
+    // The first commit writes only its number, so an empty database counts as damaged from now on.
     await kv.partition('').commit({ deletes: [NO_BYTES] })
   } finally {
     await kv.close()

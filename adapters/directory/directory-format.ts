@@ -25,7 +25,7 @@ const HEAD_PATTERN = /^rowstash store\nformat: (0|[1-9][0-9]{0,8})\n/
 /** Features that earlier versions would misread. The names are on disk: never change or reuse one. */
 const FEATURES: readonly string[] = ['table-life', 'keys', 'shared-objects']
 
-/** The line with the names of such features. */
+/** The line with the names of features that a reader must know. */
 const REQUIRES_PATTERN = /^requires: ([a-z0-9-]{1,64}(?: [a-z0-9-]{1,64}){0,15})\n/
 const REST_PATTERN = /^created-by: rowstash [0-9A-Za-z.+-]{1,64}\nstore: ([0-9a-f]{32})\n$/
 

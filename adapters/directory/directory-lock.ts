@@ -5,10 +5,10 @@
 // - Each opening creates a record, then looks for others, and owns the directory if all others are gone. Of two
 //   concurrent openings, at least one sees the other, and the higher nonce yields (the one-bit algorithm of Burns and
 //   Lynch).
-// - Names are used once, so the record removed is the one that was judged.
-// - A record counts as gone if it was released, or its process certainly does not run, or does not have it open (then
-//   the worker thread that created it has ended). If that is unknown, it is gone if it misses all beats for a while and
-//   LevelDB's lock is free.
+// - The name of a record is used only once, so the record that is removed is the record that was judged.
+// - A record counts as gone if it was released, if its process certainly does not run, or if its process does not have
+//   the record open (then the worker thread that created it has ended). If none of these can be determined, the record
+//   counts as gone if it misses all beats for SILENCE_MS and LevelDB's lock is free.
 // - A paused process may lose its record. It checks the record before it acknowledges a commit (held-directory).
 import { randomBytes } from 'node:crypto'
 import { closeSync, fstatSync, openSync, readdirSync, statSync } from 'node:fs'
@@ -30,10 +30,10 @@ import {
 } from './owner-record.js'
 import { hasOwnTable, isRunning, thisProcess } from './process-life.js'
 
-/** Time of missed beats after which a record counts as gone, if nothing else is known. */
+/** Time without a beat after which a record counts as gone, in milliseconds, if nothing else is known. */
 const SILENCE_MS = 3 * BEAT_MS
 
-/** How long an opening waits for another one to yield, in milliseconds; that takes some milliseconds. */
+/** How long an opening waits for another one to yield, in milliseconds. Yielding takes some milliseconds. */
 const YIELD_MS_MAX = 1_000
 const YIELD_PAUSE_MS = 5
 
@@ -75,7 +75,7 @@ export async function lockDirectory(
   }
 }
 
-/** `silent`: no beat was seen yet. */
+/** The state of a record's owner. `silent`: no beat was seen yet. */
 type State = 'gone' | 'silent' | 'alive'
 
 type Rival = Readonly<{ record: OwnerRecord; state: Exclude<State, 'gone'> }>
@@ -97,7 +97,7 @@ class Rivals {
     this.#time = time
   }
 
-  /** Finds records that are not gone, and removes the others. @param own - The nonce of our own record. */
+  /** Finds records that are not gone, and removes records that are gone. @param own - The nonce of our own record. */
   async find(own?: string): Promise<readonly Rival[]> {
     const rivals: Rival[] = []
     this.#looks++
@@ -129,7 +129,7 @@ class Rivals {
     if (beat === RELEASED_BEAT) return 'gone'
     const self = this.#self
     const isSameBoot = record.boot === self.boot
-    // The device number of a file system is valid during one boot: another machine has another number for a shared one.
+    // A device number is valid during one boot: another machine has another number for a file system that both share.
     const isOnOther = isSameBoot && record.device !== self.device
     const isCopy = isOnOther || record.inode !== self.inode
     const isHere = record.host === shownHost(self.host)
@@ -176,7 +176,7 @@ function isOpenIn(pid: number, path: string): boolean {
       const found = statSync(join(folder, name), { throwIfNoEntry: false })
       return found?.dev === dev && found.ino === ino
     }
-    // One of them is the probe. If this process does not seem to have it, the result is unknown.
+    // If the process is our own, one descriptor is the probe. If the probe is not found, the result is unknown.
     return readdirSync(folder).filter(isSame).length !== (isOurs ? 1 : 0)
   } catch {
     return true

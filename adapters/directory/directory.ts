@@ -111,7 +111,7 @@ export async function openDirectoryPorts(
 /** Mode bits of group and others; none on Windows. */
 const OTHERS = process.platform === 'win32' ? 0 : 0o077
 
-/** Warns if other users can access a directory, such as a copy, or one created by an earlier version. */
+/** Warns if other users can access a directory, such as a copy, or a directory created by an earlier version. */
 function warnOfOthers(path: string, mode: number): void {
   if ((mode & OTHERS) === 0) return
   const bits = (mode & 0o777).toString(8)
@@ -146,7 +146,7 @@ async function findDirectory(path: string): Promise<'missing' | 'empty' | 'store
   throw new StoreError('FORMAT_UNKNOWN', `The directory ${path} is neither empty nor a store`)
 }
 
-/** A killed process may still be ending, and with it LevelDB's lock. */
+/** How long LevelDB's lock may outlast a killed process, which may still be ending, in milliseconds. */
 const ENDING_MS_MAX = 1_000
 const ENDING_PAUSE_MS = 20
 
@@ -270,7 +270,7 @@ function lockedElsewhere(path: string, cause: unknown): StoreError {
 /** Bytes that LevelDB collects in memory and in its log before it writes a table: LevelDB's default. */
 const BUFFER_BYTES = 4 * 1_048_576
 
-/** A larger buffer: all data that is not on disk must fit in one log, and each flush writes a table. */
+/** The buffer with `interval`, in bytes: all data not on disk must fit in one log, and each flush writes a table. */
 const WIDE_BUFFER_BYTES = 32 * 1_048_576
 
 type DirectoryKv = Readonly<{
@@ -286,7 +286,7 @@ async function openKv(
 ): Promise<DirectoryKv> {
   let database: DirectoryLevel | undefined
   const openDatabase = () => {
-    // The failed write before this reopening may be due to a lack of descriptors, which LevelDB does not distinguish.
+    // A lack of descriptors may have caused the failed write before this reopening: LevelDB does not distinguish it.
     if (database !== undefined) processDescriptors().release()
     database = newDatabase(join(path, 'kv'), options)
     return database

@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { StoreError } from '../../src/base/store-error.js'
 import { fileError } from '../fs/fs-error.js'
 
-/** Interval between checks of the other names, which change only after kv/LOCK, in milliseconds. */
+/** Interval between full checks, in milliseconds. The names that only they check change after kv/LOCK. */
 const WHOLE_CHECK_MS = 1_000
 
 /** Identifies a file or a directory independently of its name. */
@@ -27,7 +27,7 @@ export class HeldDirectory {
   /** `next`: the file being renamed to this path; at some moment of the asynchronous rename it has the name. */
   #mark: Readonly<{ path: string; file: Identity; next?: Identity }> | undefined
   #checkedAt = 0
-  /** The loss, which is permanent: LevelDB then closes its files, and new ones may get their inodes. */
+  /** The loss, which is permanent: after it, LevelDB closes its files, and new files may get the same inodes. */
   #loss: StoreError | undefined
 
   /**
@@ -48,7 +48,7 @@ export class HeldDirectory {
     this.#mark = { path, file }
   }
 
-  /** Also accepts another file as the mark until `holdMark`, because it is about to be renamed to the mark's path. */
+  /** Until `holdMark`, also accepts another file as the mark: one that is about to be renamed to the mark's path. */
   expectMark(next: Identity): void {
     if (this.#mark !== undefined) this.#mark = { ...this.#mark, next }
   }

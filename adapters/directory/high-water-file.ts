@@ -22,7 +22,7 @@ const HIGH_WATER_FILE = 'HIGHWATER'
 const PROBE_BYTES_MIN = 262_144
 const PROBE_PIECE_BYTES = 65_536
 
-/** Most bytes read: enough to detect a file that is too long. */
+/** The maximum number of bytes that are read: enough to detect a file that is too long. */
 const BYTES_MAX = 1_024
 
 /**
@@ -46,7 +46,7 @@ class FsHighWater implements HighWaterFile {
   readonly #record: string | undefined
   /** The handle of the last written file. */
   #handle: FileHandle | undefined
-  /** Set with the first mark, written once the database is open. */
+  /** Set when the first mark is written, after the database was opened. */
   #held: HeldDirectory | undefined
 
   constructor(directory: string, record: string | undefined) {

@@ -2,7 +2,7 @@
 //
 // Invariants:
 // - Files of a live process are not removed. An unfinished store contains a file that identifies its process: on the
-//   same system the process can be looked up; otherwise, as when containers share a disk, age decides.
+//   same system the process can be looked up. On another system, as when containers share a disk, age decides.
 // - A failure to remove leftovers is harmless: the next run retries.
 import { randomBytes } from 'node:crypto'
 import { lstat, mkdir, open, readdir, rm, writeFile } from 'node:fs/promises'
@@ -14,15 +14,15 @@ import { isRunning, ownStart, thisSystem } from './process-life.js'
 /** Idle time after which a process is considered dead, in milliseconds. */
 const LEFTOVER_AGE_MS = 24 * 3_600_000
 
-/** Most leftovers removed in one run, so that it never takes long; the next run continues. */
+/** The maximum number of leftovers removed in one run, so that no run takes long. The next run continues. */
 const LEFTOVERS_REMOVED_MAX = 100
 
-/** `<system> <process ID> <its start>` (FORMAT.md, section 1). */
+/** The file that identifies the process: `<system> <process ID> <its start>` (FORMAT.md, section 1). */
 const MAKER_FILE = 'MAKER'
 const MAKER_PATTERN = /^(\S{1,300}) (\d{1,10}) (\d{0,20})\n$/
 const MAKER_BYTES_MAX = 512
 
-/** The second name is that of restores by earlier versions. */
+/** The ending of the temporary name of a store. Earlier versions used `restoring` for restores. */
 const STORE_ENDING = /^\.(?:tmp|restoring)-[0-9a-f]{16}$/
 const BACKUP_ENDING = /\.tmp-[0-9a-f]{16}$/
 
@@ -93,7 +93,7 @@ async function isAbandonedStore(path: string): Promise<boolean> {
   const [, system, pid = '', started = ''] = MAKER_PATTERN.exec(start) ?? []
   if (system === (await thisSystem()))
     return !(await isRunning({ pid: Number(pid), start: started }))
-  // These change while the store is filled.
+  // These files and folders change while the store is filled.
   const parts = ['.', 'HIGHWATER', 'kv', 'objects'].map((name) => isOld(join(path, name)))
   return (await Promise.all(parts)).every((old) => old)
 }

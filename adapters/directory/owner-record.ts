@@ -11,7 +11,7 @@ import { systemCode } from '../fs/fs-error.js'
 import { withDescriptor } from '../fs/process-descriptors.js'
 import type { ProcessLife } from './process-life.js'
 
-/** The opener of a store, and the directory. */
+/** The process that opened a store, and the directory of the store. */
 export type OwnerRecord = ProcessLife &
   Readonly<{
     /** The file system and inode of the directory: a copy has another inode. */
@@ -21,7 +21,7 @@ export type OwnerRecord = ProcessLife &
     nonce: string
   }>
 
-/** A file name has at most 255 bytes. */
+/** The maximum number of characters of a host in a record's name, because a file name has at most 255 bytes. */
 const HOST_CHARS_MAX = 100
 const NAME_PATTERN =
   /^OWNER\.(\d{1,10})\.(\d{0,20})\.([0-9a-f]{0,32})\.(\d{0,20})\.(\d{1,20})\.(\d{1,20})\.([0-9a-f]{16})@([\w.%-]{0,100})$/
@@ -38,7 +38,7 @@ export function shownHost(host: string): string {
     .slice(0, HOST_CHARS_MAX)
 }
 
-/** undefined: not the name of an owner record. */
+/** @returns undefined: the name is not the name of an owner record */
 export function parseOwnerName(name: string): OwnerRecord | undefined {
   const [, pid, start, boot, namespace, device, inode, nonce, host] = NAME_PATTERN.exec(name) ?? []
   if (pid === undefined || start === undefined || boot === undefined) return undefined
@@ -105,7 +105,8 @@ export class OwnRecord {
 
   /**
    * Creates a record. Its file is opened before it gets its name, and stays open, which shows that the creating thread
-   * is alive. Opened synchronously: a thread that ends while the pool opens a file for it leaves the file open.
+   * is alive. It is opened synchronously, because a thread that ends while the pool opens a file for it leaves the file
+   * open.
    * @returns undefined: the new owner of the directory has removed the file.
    */
   static async create(directory: string, record: OwnerRecord): Promise<OwnRecord | undefined> {

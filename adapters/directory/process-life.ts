@@ -36,8 +36,8 @@ export async function thisSystem(): Promise<string> {
 }
 
 /**
- * Whether a process of this system runs. A process with the same ID counts, unless it certainly started at another
- * time.
+ * Whether a process of this system runs. Any running process with the ID counts as that process, unless it certainly
+ * started at another time.
  */
 export async function isRunning({
   pid,
@@ -78,7 +78,7 @@ async function fieldsOfProcess(pid: number | 'self'): Promise<readonly string[] 
   try {
     if (pid !== 'self' && !hasOwnTable()) return undefined
     const text = await readFile(`/proc/${pid}/stat`, 'latin1')
-    return text.slice(text.lastIndexOf(')') + 2).split(' ') // The name before it may contain anything.
+    return text.slice(text.lastIndexOf(')') + 2).split(' ') // The process name in parentheses may contain any text.
   } catch (failure) {
     if (systemCode(failure) === undefined) throw failure
     return undefined

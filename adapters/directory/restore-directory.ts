@@ -27,8 +27,8 @@ export type RestoreOptions = Readonly<{
    */
   filesFrom?: string | URL
   /**
-   * Whether stashes stay usable, because the original store has not changed since: for a move. Default: false, because
-   * chunks may have been put after the backup.
+   * Whether stashes stay usable. Only for a move, in which the original store has not changed since the backup.
+   * Default: false, because chunks may have been put after the backup.
    */
   keepStashes?: boolean
   /** Aborts the restore, which fails with ABORTED. Default: none. */

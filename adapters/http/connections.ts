@@ -18,14 +18,15 @@ export interface ConnectionLimits {
    * The maximum number of concurrent connections. A further connection replaces the oldest connection that has no known
    * key and no request in flight. If there is none, the further connection is closed. Connections with a known key may
    * take seven eighths of the places. Beyond that, a further one replaces an idle connection of the team that has most
-   * connections. If that team is its own and has no idle connection, it gets 503 and is closed. Default: 1,000. Range: 4
-   * to 65,535.
+   * connections. If that team is its own and has no idle connection, it gets 503 and is closed. Default: 1,000. Range:
+   * 4 to 65,535.
    */
   readonly connectionsMax?: number
   /**
    * The maximum number of connections without a known key from one address (IPv6: its first 64 bits). A further
-   * connection replaces the oldest idle one of them. If none is idle, it is closed. All connections of a proxy have its address: raise the limit if it forwards many requests
-   * without a key, such as reads of files and bytes of uploads. Default: 256. Range: 1 to 65,535.
+   * connection replaces the oldest idle one of them. If none is idle, it is closed. All connections of a proxy have its
+   * address: raise the limit if it forwards many requests without a key, such as reads of files and bytes of uploads.
+   * Default: 256. Range: 1 to 65,535.
    */
   readonly keylessPerAddressMax?: number
   /**

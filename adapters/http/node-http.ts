@@ -380,7 +380,7 @@ async function deliver(
   if (isUnread && !request.complete) request.destroy()
 }
 
-/** The header with the length. A streamed body has none; nor has HEAD, for which it would be that of the unsent body. */
+/** The length header. A streamed body has none, and neither has HEAD, whose length is that of the unsent body. */
 function contentLengthHeader(
   body: ContractResponse['body'],
   method: string | undefined,

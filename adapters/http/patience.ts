@@ -12,7 +12,7 @@ export class Patience {
   readonly #msMax: number
   #ms: number
 
-  /** @param msMax - The maximum silence of the other side, in milliseconds, and the period over which its rate counts. */
+  /** @param msMax - The maximum silence of the other side, in milliseconds, and the period of the minimum rate. */
   constructor(msMax: number) {
     this.#msMax = msMax
     this.#ms = msMax

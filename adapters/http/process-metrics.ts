@@ -8,7 +8,7 @@ const RESOLUTION_MS = 20
 const PERCENTILES: readonly number[] = [50, 90, 99]
 const NS_PER_SECOND = 1e9
 
-/** Each scrape reports the delays of the event loop since the previous scrape. The first scrape begins the measuring. */
+/** Each scrape reports the delays of the event loop since the previous scrape. The first scrape begins measuring. */
 export function processMetrics(): readonly MetricFamily[] {
   let delays: IntervalHistogram | undefined
   const eventLoop = (): { labels: { statistic: string }; value: number }[] => {

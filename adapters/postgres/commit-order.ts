@@ -1,10 +1,10 @@
 // Orders the commits of one store: commits that touch the same keys take effect in call order.
 //
-// A commit waits for commits in flight that write a key that it touches, or touch a key that it writes. It waits
-// without a connection, so that the others can get one.
+// A commit waits for each commit in flight that writes a key which it touches, or that touches a key which it writes.
+// It waits without a connection, so that other commits can get one.
 import { StoreError } from '../../src/base/store-error.js'
 
-/** Most commits in flight or waiting. */
+/** The maximum number of commits in flight or waiting. */
 const IN_FLIGHT_MAX = 10_000
 
 type Key = { writer: Promise<void> | undefined; readers: Promise<void>[] }
@@ -15,7 +15,7 @@ export class CommitOrder {
 
   /**
    * Runs a commit when it is its turn.
-   * @param touched - Its keys, and whether it writes them.
+   * @param touched - The keys of the commit. The value of a key: whether the commit writes it.
    * @throws {StoreError} STORAGE_UNAVAILABLE: too many are in flight
    */
   run<T>(touched: ReadonlyMap<string, boolean>, work: () => Promise<T>): Promise<T> {

@@ -30,7 +30,7 @@ export type CommitPlan = Readonly<{
   /** Number of records put or deleted, and the length of their keys and values. */
   records: number
   bytes: number
-  /** By key as text: whether the commit writes it. */
+  /** For each key as text, whether the commit writes it. */
   touched: ReadonlyMap<string, boolean>
 }>
 
@@ -118,7 +118,7 @@ function requiredBytes(value: Bytes | null | undefined): Bytes {
 
 /**
  * Judges checks by the current values.
- * @param present - Values by key as text, without absent ones.
+ * @param present - The values of existing keys, by key as text.
  */
 export function judgeChecks(
   checks: readonly KvCheck[],

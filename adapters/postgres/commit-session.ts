@@ -2,9 +2,9 @@
 //
 // Invariants:
 // - Every commit writes its number into its session's row, together with its records, and fails without that row.
-// - Another connection that marks the session as ended reads the number of its last written commit, and none will be
-//   written later: a server that still runs a statement of a broken connection finds the session ended, or is waited
-//   for.
+// - Another connection that marks the session as ended reads the number of its last written commit. No later commit of
+//   the session is written: if a server still runs a statement of the broken connection, either the statement finds the
+//   session ended, or the mark waits for the statement.
 import { type Bytes, NO_BYTES } from '../../src/base/bytes.js'
 import type { Random } from '../../src/ports.js'
 import type { Pooled } from './connection/connection-pool.js'
@@ -13,7 +13,7 @@ import type { TableNames } from './connection/tables.js'
 
 const ID_BYTES = 16
 
-/** Age of rows left behind by sessions, which are then deleted. No session lives that long. */
+/** Age at which rows left behind by sessions are deleted. No session lives that long. */
 const LEFT_OVER = `interval '1 day'`
 
 type SessionStatements = Readonly<Record<'begin' | 'prune' | 'forget' | 'end', Statement>>
@@ -26,7 +26,7 @@ function statementsOf({ sessions, meta }: TableNames): SessionStatements {
     },
     prune: { text: `delete from ${sessions} where at < now() - ${LEFT_OVER}` },
     forget: { text: `delete from ${sessions} where id = $1` },
-    // Repeatable, because its answer may be lost too.
+    // Ending a session is repeatable, because the answer may be lost.
     end: {
       text: `update ${sessions} set n = case when n < 0 then n else -1 - n end where id = $1
         returning -1 - n`,

@@ -1,12 +1,13 @@
 // A commit as SQL.
 //
 // A commit is one statement, or a few statements of one transaction that are sent together. It runs under READ
-// COMMITTED, and locks all that it depends on until it ends (two-phase locking), which makes it serializable:
+// COMMITTED, and until its end it locks all that it depends on (two-phase locking), which makes it serializable:
 //
 // - A checked record is locked, then compared: FOR UPDATE if it is also written, otherwise FOR SHARE. PostgreSQL
 //   compares the latest version, not the snapshot's.
-// - A key that is checked to be absent and put is inserted; its index entry is the lock. One that is not put is
-//   inserted first and deleted at the end of the transaction (`held`): it is invisible, and others that insert it wait.
+// - A key that is checked to be absent and put is inserted; its index entry is the lock. A key that is checked to be
+//   absent and not put is inserted first and deleted at the end of the transaction (`held`): the key is invisible, and
+//   other transactions that insert it wait.
 // - A DELETE does not find a record that appears after the statement has begun. So keys that are deleted without a
 //   check are searched again once all locks are held; if one exists, everything is repeated.
 // - Locks of each kind are taken in key order, so that deadlocks are rare.
@@ -48,7 +49,7 @@ function partsOf({ locked, shared, inserted, puts, deletes }: CommitPlan): Parts
   }
 }
 
-/** The records of some keys, locked; counted if they have the expected values. */
+/** SQL that locks the records of some keys, and counts those with the expected values. */
 function lockedPart(name: string, records: string, at: number, lock: string): string {
   return `${name} as materialized (
     select count(*) filter (where f.v = x.v) = cardinality($${at}::bytea[]) as ok
@@ -138,7 +139,7 @@ export class CommitStatements {
   /**
    * Sends a commit. Resolves when it was written, or to false if a check failed; rejects with the failure of the first
    * failed statement.
-   * @param isBegun - Whether it runs in the connection's open transaction, and ends it.
+   * @param isBegun - Whether the commit runs in the connection's open transaction, and ends that transaction.
    */
   async commit(
     { connection, id }: CommitSession,

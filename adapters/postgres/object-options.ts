@@ -17,11 +17,11 @@ type SharedOption =
 /** Options of `openPostgresObjects`. All except `urls` have a default; unknown names are rejected. */
 export interface PostgresObjectsOptions extends Pick<PostgresKvOptions, SharedOption> {
   /**
-   * The table of objects, other than that of records; the names of the other tables begin with it. Rules as for
-   * `schema`. Default: `objects`.
+   * The table of objects, which must differ from the table of records. The names of the other tables begin with it.
+   * Rules as for `schema`. Default: `objects`.
    */
   readonly table?: string
-  /** Most connections. Further calls wait. Default: 8. Range: 1 to 1,000. */
+  /** The maximum number of connections. Further calls wait. Default: 8. Range: 1 to 1,000. */
   readonly connectionsMax?: number
 }
 

@@ -31,8 +31,8 @@ const PIECE_BYTES: ReadonlyMap<number, number> = new Map([
 const FORMAT = 2
 
 /**
- * Most bytes of a piece in one row of a result. The driver collects a row in memory that it doubles until the row fits:
- * 330 KB took 3.2 ms as two rows, and 1.1 to 1.2 ms as rows of 16 to 64 KiB.
+ * The maximum bytes of a piece in one row of a result. The driver collects a row in memory that it doubles until the
+ * row fits: 330 KB took 3.2 ms as two rows, and 1.1 to 1.2 ms as rows of 16 to 64 KiB.
  */
 const SLICE_BYTES = 32 * 1024
 
@@ -114,7 +114,7 @@ function objectTablesSql(
       primary key (id, n))`,
     `create table if not exists ${meta} (name text not null, value bigint not null, primary key (name))`,
     `insert into ${meta} (name, value) values ('objects_format', ${FORMAT}) on conflict (name) do nothing`,
-    // Not compressed again, and not in rows of another table, which took PostgreSQL 1.3 ms more for 110 KB. Another
+    // Pieces are not compressed again, and not stored in rows of another table, which took PostgreSQL 1.3 ms more for 110 KB. Another
     // version may have created tables of its own format meanwhile, with pieces longer than a page.
     `do $$ begin
       if (select value from ${meta} where name = 'objects_format') = ${FORMAT} then
@@ -186,7 +186,7 @@ function putStatements({ objects, pieces, pieceBytes }: PieceTables) {
           insert into ${pieces} (id, n, v) select $1, ${number}, ${piece} from begun cross join ${cut})
         select count(*) from begun`,
     },
-    // The same, plus the number of the first piece. Repeatable.
+    // Parameters: those of `begin`, and the number of the first piece. The statement is repeatable.
     goOn: {
       name: 'rowstash_go_on_object',
       text: `with found as (
@@ -215,7 +215,7 @@ function deleteStatements(objects: string, pieces: string) {
       name: 'rowstash_hide_objects',
       text: `update ${objects} t set ${hidden} from unnest($1::bytea[]) as x(id) where t.id = x.id`,
     },
-    // Includes the rows of unfinished deletions.
+    // The found rows include those of unfinished deletions.
     abandoned: {
       name: 'rowstash_abandoned_objects',
       text: `update ${objects} set ${hidden} where bytes is null and at < now() - ${ABANDONED} and id = any(array(

@@ -38,7 +38,7 @@ export class ObjectWindow {
     this.#missing -= bytes.length
   }
 
-  /** null: there is no such object. @throws {StoreError} DATA_CORRUPT: a slice is missing */
+  /** @returns null: there is no such object. @throws {StoreError} DATA_CORRUPT: a slice is missing */
   found(): Found | null {
     if (this.#missing !== 0) throw this.#lost()
     return this.#found ?? null

@@ -9,7 +9,7 @@ import type { ViewStatements, ViewTransaction } from './postgres-views.js'
 
 const SCAN_COUNT = 1_000
 
-/** Above every key. */
+/** A key above every key of a record. */
 const LAST_KEY: Bytes = new Uint8Array(2_048).fill(0xff)
 
 /** @param full - Check every record; otherwise only list the partitions. */

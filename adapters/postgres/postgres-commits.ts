@@ -20,7 +20,7 @@ import { openCell, type PartitionNames } from './partition-names.js'
 import type { RecordCache } from './record-cache.js'
 import type { RecordHolds } from './record-holds.js'
 
-/** Most records deleted by one statement of a range deletion, so that it never holds locks for long. */
+/** The maximum number of records that one statement of a range deletion deletes, so that locks are held briefly. */
 const RANGE_COUNT = 500
 
 export type CommitsOptions = Readonly<{
@@ -150,7 +150,7 @@ export class PostgresCommits {
     }
   }
 
-  /** `#judge`, after a refusal. If there were several in a row, the records are held for the next commit. */
+  /** Runs `#judge` after a refusal. After several consecutive refusals, the records are held for the next commit. */
   #refuse(
     partition: PartitionNames,
     checks: readonly KvCheck[],
@@ -203,7 +203,7 @@ export class PostgresCommits {
   }
 
   /**
-   * Determines whether a commit with a broken connection was written, and prevents that it is written later.
+   * Determines whether a commit whose connection broke was written. If it was not, it cannot be written later.
    * @throws {StoreError} STORAGE_UNAVAILABLE with the outcome `unknown`: the outcome could not be determined
    */
   async #isWritten(id: Bytes, number: number, cause: unknown, deadline: number): Promise<boolean> {

@@ -48,28 +48,28 @@ import {
 import { type Found, ObjectWindow, type Slice } from './object-window.js'
 import { bytesOfCell } from './partition-names.js'
 
-/** Most objects deleted by one statement. */
+/** The maximum number of objects that one statement deletes. */
 const DELETE_COUNT_MAX = 1_000
-/** Most bytes of pieces deleted by one statement: it must end within `statementTimeoutMs`, even on a slow disk. */
+/** The maximum bytes of pieces that one statement deletes: it must end in `statementTimeoutMs`, even on a slow disk. */
 const REMOVED_BYTES_MAX = 40_000_000
-/** A statement takes 0.5 to 1 ms in a data center, and each byte 3 to 5 ns. */
+/** The cost of a statement in bytes: it takes 0.5 to 1 ms in a data center, and each byte 3 to 5 ns. */
 const REQUEST_COST_BYTES = 128 * 1024
-/** Most bytes read by one statement. */
+/** The maximum number of bytes that one statement reads. */
 const READ_BYTES = 1024 * 1024
-/** Most bytes written by one statement. */
+/** The maximum number of bytes that one statement writes. */
 const WRITTEN_BYTES = 1024 * 1024
 /**
- * Longer reads use COPY. It sends raw bytes, which saves 9 ns per byte of hexadecimal text, but is planned each time,
- * which takes 0.1 to 0.2 ms.
+ * The minimum bytes of a read that uses COPY. COPY sends raw bytes, which saves 9 ns per byte of hexadecimal text, but
+ * is planned each time, which takes 0.1 to 0.2 ms.
  */
 const COPY_BYTES_MIN = 16 * 1024
-/** The largest object, in bytes. */
+/** The maximum size of an object, in bytes. */
 const OBJECT_BYTES_MAX = 2 ** 40
 /** How often a listing looks for interrupted puts and deletions, in milliseconds. */
 const ABANDONED_EVERY_MS = 600_000
-/** Most failed puts remembered for cleaning up; garbage collection of the store handles the others. */
+/** The maximum number of failed puts remembered for removal. Garbage collection of the store removes the others. */
 const FAILED_MAX = 10_000
-/** Most failed puts cleaned up by one listing. */
+/** The maximum number of failed puts whose remains one listing removes. */
 const FAILED_TRIED_MAX = 16
 const ID_DIGITS = 32
 const MARK_BYTES = 16
@@ -155,7 +155,7 @@ class PostgresObjects implements ObjectStore {
     const { begin, isOwn } = this.#statements
     const parameters = [key, mark, size, batch.bytes]
     if (countOfResult(await this.#write(begin, parameters, WRITING)) > 0) return
-    // Another put has the ID, or an attempt of this one with a lost answer.
+    // Another put has the ID, or an earlier attempt of this put, whose answer was lost, has it.
     const own = countOfResult(await this.#write(isOwn, [key, mark], WRITING))
     invariant(own > 0, 'an object id is put once')
   }

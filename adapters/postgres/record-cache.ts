@@ -4,7 +4,7 @@ import { ByteCache } from '../../src/base/byte-cache.js'
 import type { Bytes } from '../../src/base/bytes.js'
 import type { KvCache } from '../../src/kv/kv.js'
 
-/** Larger records are not cached: a few of them would evict all others. */
+/** The maximum size of a cached record, in bytes: a few larger records would evict all others. */
 const CACHED_BYTES_MAX = 64 * 1024
 
 /** Estimated memory of an entry besides its key and value. */

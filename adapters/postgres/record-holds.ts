@@ -1,12 +1,12 @@
-// Holds. If other stores change records so often that this store's commits are refused again and again, the records
-// stay locked from a refusal to this store's next commit, which then succeeds. Without holds, a store that always has
-// its next commit ready would starve all others.
+// Holds of records. If other stores change records so often that this store's commits are refused again and again, the
+// records stay locked from a refusal to this store's next commit, which then succeeds. Without holds, a store that
+// always has its next commit ready would starve all others.
 //
 // Invariants:
 // - A hold is a transaction on a connection for commits. It locks the records that the refused commit checks and
 //   writes, in key order, as a commit does.
-// - It ends after HOLD_MS_MAX, or with the next commit of this store that touches one of them, which runs in that
-//   transaction.
+// - A hold ends after HOLD_MS_MAX, or with the next commit of this store that touches one of its records. That commit
+//   runs in the transaction of the hold.
 // - The holds of a stopped process end: PostgreSQL ends the transaction with the connection, or after IDLE_MS_MAX.
 import { BoundedMap } from '../../src/base/bounded-map.js'
 import type { Bytes } from '../../src/base/bytes.js'
@@ -21,13 +21,13 @@ import type { TableNames } from './connection/tables.js'
 /** Consecutive refusals of commits on a record before it is held. */
 const REFUSALS_MIN = 5
 
-/** How long a hold waits for the next commit, in milliseconds. Commits of other stores wait as long. */
+/** How long a hold waits for the next commit, in milliseconds. Meanwhile commits of other stores wait for the hold. */
 const HOLD_MS_MAX = 100
 
 /** How long PostgreSQL keeps the hold of an unresponsive process, in milliseconds. */
 const IDLE_MS_MAX = 1_000
 
-/** Most records with counted refusals; the oldest are dropped. */
+/** The maximum number of records whose refusals are counted. The oldest counts are dropped. */
 const COUNTED_MAX = 1_000
 
 type Hold = Readonly<{
@@ -87,7 +87,7 @@ export class RecordHolds {
   }
 
   /**
-   * Locks the records that a commit checks and writes, and reads the checked ones.
+   * Locks the records that a commit checks and writes, and reads the checked records.
    * @param keys - The keys of the locked records, as text.
    */
   async hold(

@@ -14,7 +14,7 @@ const IN_POSTGRES = -1
  * Records the place of a store's objects when it is first opened, so that no process uses another place. A store
  * without objects in PostgreSQL may still switch to a bucket. Call it after the objects were opened.
  * @param bucket - Bucket and prefix; null: PostgreSQL.
- * @throws {StoreError} OPTION_NOT_ALLOWED: they are elsewhere
+ * @throws {StoreError} OPTION_NOT_ALLOWED: the objects are in another place
  */
 export async function noteObjectsPlace(
   options: PostgresKvOptions,

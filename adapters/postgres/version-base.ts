@@ -13,9 +13,9 @@ import { IS_MISSING, readNumber, type TableNames, tableNames } from './connectio
 
 /** The result of `raiseVersionBase`. */
 export type RaisedVersionBase = Readonly<{
-  /** The version base before. */
+  /** The version base before the raise. */
   from: number
-  /** The version base now. */
+  /** The version base after the raise. */
   to: number
   /** Number of ended connections for commits: at least one per process that has the store open and has written. */
   sessionCount: number
@@ -23,9 +23,9 @@ export type RaisedVersionBase = Readonly<{
 
 /**
  * Raises the version base of a store after a loss of commits: after PostgreSQL was restored from a backup, or failed
- * over to a server that lacked some. So earlier versions never denote other contents. Processes that have the store
- * open then refuse commits, and reads on new connections, until they reopen it. Earlier stashes cannot be used, because
- * chunks may be lost; jobs that began with them continue.
+ * over to a server that lacked some commits. So earlier versions never denote other contents. Processes that have the
+ * store open then refuse commits, and reads on new connections, until they reopen it. Earlier stashes cannot be used,
+ * because chunks may be lost; jobs that began with them continue.
  * @param options - The options of `openPostgresKv`.
  * @throws {StoreError} FORMAT_UNKNOWN: there is no store; OPTION_NOT_ALLOWED, STORAGE_UNAVAILABLE
  * @example

@@ -34,7 +34,7 @@ export class ConnectionPool<T extends Pooled> {
 
   /**
    * A connection, which the caller must return. Failures to open one are passed on.
-   * @throws {StoreError} STORAGE_UNAVAILABLE: all were in use for too long; STORE_CLOSED
+   * @throws {StoreError} STORAGE_UNAVAILABLE: all connections were in use for too long; STORE_CLOSED
    */
   async acquire(): Promise<T> {
     const deadline = monotonicMs() + this.#waitMsMax

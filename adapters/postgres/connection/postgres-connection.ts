@@ -88,8 +88,9 @@ export class PostgresConnection {
   }
 
   /**
-   * Connects to one URL. Other failures are those of the system and of PostgreSQL.
-   * @throws {StoreError} STORAGE_UNAVAILABLE: the package `pg` is not installed
+   * Connects to one URL.
+   * @throws {StoreError} STORAGE_UNAVAILABLE: the package `pg` is not installed. Failures of the system and of
+   *   PostgreSQL are thrown unchanged.
    */
   static async open(url: string, options: ResolvedPostgresOptions): Promise<PostgresConnection> {
     const connection = new PostgresConnection(await loadDriver(), url, options)
@@ -139,7 +140,7 @@ export class PostgresConnection {
       try {
         onMessage(chunk)
       } catch (failure) {
-        refused = { failure } // The driver would not catch it.
+        refused = { failure } // The driver would not catch a thrown failure.
       }
     }
     const ended = new Promise<void>((resolve, reject) => {

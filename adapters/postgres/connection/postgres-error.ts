@@ -7,7 +7,7 @@ import { isStoreError, StoreError } from '../../../src/base/store-error.js'
  * The meaning of a failure for its statement.
  *
  * - `refused`: one of our conditions did not hold; nothing was written
- * - `conflict`: with another transaction; nothing was written, and a retry may succeed
+ * - `conflict`: another transaction collided with it; nothing was written, and a retry may succeed
  * - `fenced`: the session's row is gone; nothing was written, and never will be by this session
  * - `elsewhere`: this server accepts no writes now; nothing was written, and another connection may work
  * - `unknown`: the connection broke; the statement may have been executed
@@ -32,11 +32,11 @@ const UNKNOWN: ReadonlySet<string> = new Set(['57P01', '57P02', '57P04', '57P05'
 /** A five-character SQLSTATE from PostgreSQL; errors of sockets have other codes. */
 const SQLSTATE = /^[0-9A-Z]{5}$/
 
-/** The SQLSTATE of a failure; undefined: PostgreSQL did not send it. */
+/** The SQLSTATE of a failure. undefined: PostgreSQL did not send the failure. */
 export function sqlState(failure: unknown): string | undefined {
   if (typeof failure !== 'object' || failure === null || !('code' in failure)) return undefined
   const { code } = failure
-  // EPIPE has five characters too.
+  // The code alone does not tell: EPIPE, an error of sockets, has five characters too.
   const isSent = 'severity' in failure
   return isSent && typeof code === 'string' && SQLSTATE.test(code) ? code : undefined
 }

@@ -13,9 +13,9 @@ import type { Random } from '../../../src/ports.js'
 
 /** A condition of the database that the operator should know about. */
 export type PostgresWarning = Readonly<{
-  /** The possible loss, for programs: of a commit in a failover, or in a power cut. */
+  /** The warning for programs: a commit may be lost in a failover, or in a power cut. */
   code: 'ROWSTASH_NO_SYNCHRONOUS_STANDBY' | 'ROWSTASH_ASYNCHRONOUS_COMMIT'
-  /** The same for people, with the setting to change. */
+  /** The warning for people, with the setting to change. */
   message: string
 }>
 
@@ -23,7 +23,7 @@ export type PostgresWarning = Readonly<{
 export interface PostgresKvOptions {
   /**
    * The database: `postgres://user:password@host:port/database`. List the URLs of all servers that may be the primary:
-   * the one that accepts writes is used, and after a failover the next one. 1 to 16 URLs.
+   * the server that accepts writes is used, and after a failover the server that accepts them then. 1 to 16 URLs.
    */
   readonly urls: readonly string[]
   /**
@@ -38,13 +38,16 @@ export interface PostgresKvOptions {
    * used, so only the client enforces `statementTimeoutMs`. Default: false.
    */
   readonly pgBouncer?: boolean
-  /** Most connections for views. Further reads wait. Default: 10. Range: 1 to 1,000. */
+  /** The maximum number of connections for views. Further reads wait. Default: 10. Range: 1 to 1,000. */
   readonly viewConnectionsMax?: number
-  /** Most connections for commits and garbage collections. Further ones wait. Default: 6. Range: 1 to 1,000. */
+  /**
+   * The maximum number of connections for commits and garbage collections. Further commits and collections wait.
+   * Default: 6. Range: 1 to 1,000.
+   */
   readonly commitConnectionsMax?: number
-  /** Longest attempt to connect to one URL, in milliseconds. Default: 2,000. Range: 10 to 60,000. */
+  /** The maximum time of an attempt to connect to one URL, in milliseconds. Default: 2,000. Range: 10 to 60,000. */
   readonly connectTimeoutMs?: number
-  /** Longest statement, in milliseconds. Default: 10,000. Range: 100 to 600,000. */
+  /** The maximum time of a statement, in milliseconds. Default: 10,000. Range: 100 to 600,000. */
   readonly statementTimeoutMs?: number
   /**
    * How long an operation waits for a connection and retries, in milliseconds; longer than a failover takes. After
@@ -52,8 +55,8 @@ export interface PostgresKvOptions {
    */
   readonly retryMsMax?: number
   /**
-   * Memory of the cache that returns the same object as long as the bytes of a record are the same, in bytes; 0 caches
-   * nothing. Default: 8 MiB. Range: 0 to 1 GiB.
+   * The size of the cache that returns the same object as long as the bytes of a record are the same, in bytes. 0: no
+   * record is cached. Default: 8 MiB. Range: 0 to 1 GiB.
    */
   readonly recordCacheBytes?: number
   /**
@@ -61,7 +64,7 @@ export interface PostgresKvOptions {
    * 2^52.
    */
   readonly versionBaseMin?: number
-  /** Receives warnings, each once. Default: process warnings. */
+  /** Receives each warning once. Default: they are emitted as process warnings. */
   readonly onWarning?: (warning: PostgresWarning) => void
   /** Randomness of waits, and of the IDs of commit connections. Default: the system's. */
   readonly random?: Random
@@ -98,7 +101,7 @@ const OTHER_OPTIONS: readonly string[] = [
 ] satisfies OtherOption[]
 
 const URLS_MAX = 16
-/** Waits from a conflict of two commits, which is short, up to a failover. */
+/** Waits between attempts: the first for a conflict of two commits, which is short, the longest for a failover. */
 const PAUSES = { firstMs: 4, maxMs: 500 }
 const NAME_PATTERN = /^[a-z_][a-z0-9_]{0,39}$/
 

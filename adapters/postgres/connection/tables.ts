@@ -1,8 +1,8 @@
 // The tables of a store, and their creation. FORMAT.md section 12.
 //
 //     <table>            p: partition, k: key, v: sealed value         // src/kv/record-envelope
-//     <table>_sessions   id: 16 random bytes, n: number of its last commit that was written, or
-//                        -1 minus it if the session was ended, at: when it began
+//     <table>_sessions   id: 16 random bytes, n: number of its last written commit, or if the
+//                        session was ended, -1 minus that number, at: when the session began
 //     <table>_meta       name, value: format, mode, version_base
 //
 // Invariants:

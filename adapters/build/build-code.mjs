@@ -20,7 +20,7 @@ const LIBRARY = {
   cli: 'adapters/cli/cli.ts',
 }
 
-/** Most characters per line, so that places in a stack trace are useful. */
+/** The maximum number of characters per line, so that places in a stack trace are useful. */
 const LINE_MAX = 120
 
 /**

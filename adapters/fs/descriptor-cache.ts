@@ -10,10 +10,10 @@
 import { close, closeSync, open } from 'node:fs'
 import { systemCode } from './fs-error.js'
 
-/** Most cached files if the system does not report the limit of descriptors. */
+/** The maximum number of cached files if the system does not report the limit of descriptors. */
 const KEPT_MAX_UNKNOWN = 128
 
-/** Most cached files: each costs about 300 bytes, and up to 1.5 KB in the system. */
+/** The maximum number of cached files: each costs about 300 bytes, and up to 1.5 KB in the system. */
 const KEPT_MAX = 4_096
 
 /** The share of descriptors for cached files: most containers have 1,024, so 256. */
@@ -31,7 +31,10 @@ export const TABLE_FIRST = 256
 /** Descriptors left free until the table has grown. */
 const TABLE_SPARE = 16
 
-/** Most descriptors opened to make it grow; fewer are free below its end, but others may be closed meanwhile. */
+/**
+ * The maximum number of descriptors opened to make the table grow. Fewer are free below its end, but others may be closed
+ * meanwhile.
+ */
 const GROW_OPENS_MAX = 64
 
 export class CachedDescriptor {
@@ -40,11 +43,11 @@ export class CachedDescriptor {
   reads = 0
   /** Whether it was read since it was last considered for closing. */
   used = false
-  /** Its index in the ring; -1: dropped. */
+  /** The index of the descriptor in the ring. -1: it was dropped. */
   place = -1
   readonly #onClose: () => void
 
-  /** @param onClose - Called when it is dropped. */
+  /** @param onClose - Called when the descriptor is dropped. */
   constructor(descriptor: number, onClose: () => void) {
     this.descriptor = descriptor
     this.#onClose = onClose
@@ -65,7 +68,7 @@ export class CachedDescriptor {
 }
 
 export type DescriptorLimits = Readonly<{
-  /** Most cached files. */
+  /** The maximum number of cached files. */
   keptMax: number
   /** A descriptor with at least this number means that few are free, because a new one gets the lowest free number. */
   crowdedFrom: number

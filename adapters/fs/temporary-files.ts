@@ -5,7 +5,7 @@ import { systemCode } from './fs-error.js'
 import { Folders, readNames, sortedNames } from './fs-folders.js'
 import { INNER_PATTERN, OUTER_PATTERN } from './object-path.js'
 
-/** Most folders searched: those of 40 million consecutive objects. */
+/** The maximum number of folders that are searched: enough for 40 million consecutive objects. */
 const CLEANED_FOLDERS_MAX = 10_000
 
 const TEMPORARY_PATTERN = /^[0-9a-f]{32}\.tmp$/

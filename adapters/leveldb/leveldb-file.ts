@@ -4,7 +4,7 @@ import { StoreError } from '../../src/base/store-error.js'
 import { systemCode } from '../fs/fs-error.js'
 import { Malformed } from './leveldb-codec.js'
 
-/** Largest accepted file number. LevelDB counts up by one and never reaches it. */
+/** The maximum accepted file number. LevelDB counts up by one and never reaches it. */
 export const FILE_NUMBER_MAX = 2 ** 52
 
 export function fileName(number: number, ending: 'log' | 'ldb' | 'sst'): string {

@@ -15,7 +15,7 @@ const HEADER_BYTES = 7
 /** Bytes read at a time: a whole number of blocks. */
 const WINDOW_BYTES = 16 * BLOCK_BYTES
 
-/** Greatest size of a record, in bytes: far more than any batch of a store. It bounds the memory for a foreign file. */
+/** The maximum size of a record, in bytes: far more than a batch of a store. It bounds the memory for foreign files. */
 const RECORD_BYTES_MAX = 512 * 1_048_576
 
 const PART = { zero: 0, full: 1, first: 2, middle: 3, last: 4 } as const

@@ -114,8 +114,8 @@ function objectTablesSql(
       primary key (id, n))`,
     `create table if not exists ${meta} (name text not null, value bigint not null, primary key (name))`,
     `insert into ${meta} (name, value) values ('objects_format', ${FORMAT}) on conflict (name) do nothing`,
-    // Pieces are not compressed again, and not stored in rows of another table, which took PostgreSQL 1.3 ms more for 110 KB. Another
-    // version may have created tables of its own format meanwhile, with pieces longer than a page.
+    // Pieces are not compressed again, and not stored in rows of another table, which took PostgreSQL 1.3 ms more for
+    // 110 KB. Another version may have created tables of its own format meanwhile, with pieces longer than a page.
     `do $$ begin
       if (select value from ${meta} where name = 'objects_format') = ${FORMAT} then
         alter table ${pieces} alter column v set storage plain;

@@ -28,7 +28,7 @@ export type S3Request = Readonly<{
   /** Finds a fault in an answer that is no refusal, or is one of `refusals`. */
   failureIn?: (answer: S3Answer) => S3Failure | undefined
   memory?: Bytes | undefined
-  /** Most bytes in the body of a successful answer. Default: the maximum of an XML document. */
+  /** The maximum number of bytes in the body of a successful answer. Default: the maximum of an XML document. */
   bytesMax?: number
   /** Whether it cleans up after a failure: sent with few attempts, and also while the client closes. */
   isCleanup?: boolean
@@ -36,9 +36,9 @@ export type S3Request = Readonly<{
 
 export type S3Reply = S3Answer & Readonly<{ mayHaveHappened: boolean }>
 
-/** Most bytes of an XML document: 1,000 keys of 1,024 escaped characters. */
+/** The maximum number of bytes of an XML document: 1,000 keys of 1,024 escaped characters. */
 const XML_BYTES_MAX = 8 * 1_024 * 1_024
-/** Most attempts to clean up: garbage collection finds the rest. */
+/** The maximum number of attempts to clean up: garbage collection finds the rest. */
 const CLEANUP_ATTEMPTS_MAX = 4
 const DIGEST_OF_NOTHING = sha256Hex(NO_BYTES)
 

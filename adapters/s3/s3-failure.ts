@@ -56,7 +56,7 @@ const EXPIRED_CODES: ReadonlySet<string> = new Set(['ExpiredToken', 'TokenRefres
 /** 5xx statuses that a retry does not change: not implemented, HTTP version, no space. */
 const FINAL_STATUSES: ReadonlySet<number> = new Set([501, 505, 507])
 
-/** Most characters of a server's message that are shown. */
+/** The maximum number of characters of a server's message that are shown. */
 const MESSAGE_CHARS_MAX = 200
 
 /** The failure reported by an answer. */

@@ -35,13 +35,13 @@ import { PutFailure, type Remains, removeRemains, S3Upload } from './s3-upload.j
 import { parseDeleteError, parseListing, renderDelete, xmlText } from './s3-xml.js'
 
 const DELETE_COUNT_MAX = 1_000
-/** Most bytes returned by one `get`. */
+/** The maximum number of bytes returned by one `get`. */
 const GET_BYTES_MAX = 2 ** 31 - 1
-/** Most pages of foreign keys that a listing skips. */
+/** The maximum number of pages of foreign keys that a listing skips. */
 const FOREIGN_PAGES_MAX = 1_000
-/** Most unremoved objects of failed puts remembered; older ones are left to garbage collection. */
+/** The maximum number of remembered objects of failed puts. Garbage collection removes older ones. */
 const REMAINS_MAX = 10_000
-/** Most of these objects that one listing tries to remove. */
+/** The maximum number of remembered objects of failed puts that one listing tries to remove. */
 const REMAINS_TRIED_MAX = 16
 
 /**

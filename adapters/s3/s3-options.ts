@@ -97,15 +97,15 @@ export interface S3Options {
   /** Time after which a request is no longer repeated, in milliseconds. Default: 1 minute. Range: 0 to 1 hour. */
   readonly retryTimeMs?: number
   /**
-   * Longest wait before the first retry, in milliseconds; it doubles with each retry. The wait is random, from 0 to
-   * this. Default: 50 ms. Range: 1 ms to 1 minute.
+   * The maximum wait before the first retry, in milliseconds. The maximum doubles with each retry. The wait is random,
+   * from 0 to this. Default: 50 ms. Range: 1 ms to 1 minute.
    */
   readonly backoffBaseMs?: number
-  /** Longest wait before any retry, in milliseconds. Default: 5 seconds. Range: 1 ms to 10 minutes. */
+  /** The maximum wait before any retry, in milliseconds. Default: 5 seconds. Range: 1 ms to 10 minutes. */
   readonly backoffMaxMs?: number
   /**
-   * Longest `Retry-After` of the server that is obeyed, in milliseconds; with a longer one the request fails. Default:
-   * 30 seconds. Range: 0 to 1 hour.
+   * The maximum `Retry-After` of the server that is obeyed, in milliseconds. With a longer one the request fails.
+   * Default: 30 seconds. Range: 0 to 1 hour.
    */
   readonly retryAfterMaxMs?: number
   /** The clock for signatures. Servers reject those that are 15 minutes off. Default: the system's clock. */

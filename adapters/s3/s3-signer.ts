@@ -2,9 +2,9 @@
 import { AwsV4Signer } from 'aws4fetch'
 import type { S3Settings } from './s3-options.js'
 
-/** Most cached signing keys: one per day and secret. */
+/** The maximum number of cached signing keys: one per day and secret. */
 const SIGNING_KEYS_MAX = 8
-/** Longest validity of a signed URL, in seconds: 7 days. */
+/** The maximum validity of a signed URL, in seconds: 7 days. */
 const EXPIRES_SECONDS_MAX = 604_800
 
 type Unsigned = Readonly<{

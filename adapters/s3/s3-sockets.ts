@@ -26,7 +26,7 @@ export type Exchange = Readonly<{
   body?: Bytes | undefined
   /** May receive the body of a partial answer (206), if it is large enough. */
   memory?: Bytes | undefined
-  /** Most bytes in the body of an answer. */
+  /** The maximum number of bytes in the body of an answer. */
   bytesMax: number
 }>
 

@@ -16,7 +16,7 @@ import type { S3Settings } from './s3-options.js'
 import type { S3Answer } from './s3-sockets.js'
 import { parseError, parseUploads, parseXmlUploadId, renderParts, xmlText } from './s3-xml.js'
 
-/** Most parts of an object: a limit of S3. */
+/** The maximum number of parts of an object: a limit of S3. */
 const PARTS_MAX = 10_000
 const MARK_BYTES = 16
 const MARK_HEADER = 'x-amz-meta-put'

@@ -14,7 +14,7 @@ import { openGuarded, parseSourceUrl, type SourceTarget } from './source-guard.j
 import { SourceLife } from './source-life.js'
 import { resolveSourceOptions, type SourceOptions, type SourceSettings } from './source-options.js'
 
-/** Most bytes in the headers of an answer, with the status line. */
+/** The maximum number of bytes in the headers of an answer, with the status line. */
 const HEADER_BYTES_MAX = 16 * 1_024
 const HEADERS_MAX = 200
 /** Most 1xx answers before the final one. */

@@ -25,9 +25,9 @@ const PORT_OF_SCHEME: ReadonlyMap<string, number> = new Map([
   ['https:', 443],
 ])
 
-/** Most addresses of a name; all are checked. */
+/** The maximum number of addresses of a name, all of which are checked. */
 const ADDRESSES_MAX = 64
-/** Most addresses that are tried. */
+/** The maximum number of addresses that are tried. */
 const ATTEMPTS_MAX = 4
 
 /** Letters, digits, hyphens and underscores, in labels of at most 63; the URL parser has converted everything else. */

@@ -10,7 +10,7 @@ import { isIP } from 'node:net'
 /** The first wait for a name server's answer, in milliseconds; the second wait is twice as long. */
 const TRY_MS = 1_000
 const TRIES = 2
-/** Most search domains tried. */
+/** The maximum number of search domains tried. */
 const SEARCHED_MAX = 6
 
 const LOCALHOST = ['127.0.0.1', '::1']

@@ -32,7 +32,7 @@ export interface SourceOptions {
   readonly idleTimeoutMs?: number
   /** Time from the first hop to the last byte, in milliseconds. Default: 1 minute. Range: 10 ms to 1 day. */
   readonly totalTimeoutMs?: number
-  /** Most redirects followed. Default: 3. Range: 0 to 20. */
+  /** The maximum number of redirects followed. Default: 3. Range: 0 to 20. */
   readonly redirectsMax?: number
   /** Certificate authorities for https, in PEM, instead of the well-known ones. Default: the well-known ones. */
   readonly ca?: string

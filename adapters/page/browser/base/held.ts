@@ -3,7 +3,7 @@ import type { Api } from './api.js'
 
 /** Concurrent requests. */
 const REQUESTS_MAX = 6
-/** Most tables and pages of files that are requested. A kind with more is omitted. */
+/** The maximum number of tables, and of pages of files, that are requested. A kind with more is omitted. */
 const TABLES_MAX = 1_000
 const PAGES_MAX = 100
 

@@ -5,7 +5,7 @@ export type SamplePoint = Readonly<{ labels: Labels; value: number }>
 /** The samples of each metric, by its name without `rowstash_`. */
 export type Samples = ReadonlyMap<string, readonly SamplePoint[]>
 
-/** Most lines that are read. */
+/** The maximum number of lines that are read. */
 const LINES_MAX = 20_000
 
 export function parseMetrics(text: string): Samples {

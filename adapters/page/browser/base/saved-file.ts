@@ -2,7 +2,7 @@
 import { el } from './dom.js'
 import * as TEXT from './texts.js'
 
-/** Most bytes of a file in a browser that cannot write files, which holds all of it before it is saved. */
+/** The maximum size of a file, in bytes, in a browser that cannot write files: it holds the file before it saves it. */
 const HELD_BYTES_MAX = 1_000_000_000
 /** Pieces are joined up to this many bytes before they are held: browsers keep joined ones on disk. */
 const PART_BYTES = 8_000_000

@@ -2,7 +2,7 @@
 import { button, el } from '../base/dom.js'
 import * as EDIT from '../base/edit-texts.js'
 
-/** Most listed values. */
+/** The maximum number of values that are listed. */
 const SHOWN_MAX = 20
 
 /** @param onRest - Called if the person wants to paste the others. */

@@ -5,7 +5,7 @@ import { parseJson } from '../base/json-text.js'
 import { shortText } from '../grid/cells.js'
 import type { EditProblem, RowEdits } from './row-edits.js'
 
-/** Most problems shown at once. The others follow when these are resolved. */
+/** The maximum number of problems shown at once. Further problems follow when the shown ones are resolved. */
 const SHOWN_MAX = 50
 
 export class ProblemList {

@@ -68,11 +68,11 @@ type Overlay = {
   ownVersion: number
 }
 
-/** Most steps that can be undone. */
+/** The maximum number of steps that can be undone. */
 const STEPS_MAX = 200
 /** How often a change is repeated because others change other cells of its row. */
 const TRIES_MAX = 20
-/** Most rows that an answer names. */
+/** The maximum number of rows that an answer names. */
 const PROBLEMS_AT_ONCE = 100
 
 export class RowEdits {

@@ -11,7 +11,7 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 /** A row that must not have changed after a version. */
 export type SeenRow = Readonly<{ rowId: string; version: number }>
 
-/** Most rows per request. */
+/** The maximum number of rows per request. */
 export const ROWS_MAX = 10_000
 
 /**

@@ -6,7 +6,7 @@ import type { Place } from './grid-keys.js'
 /** Numbers of rows and columns, including the last ones. */
 export type Block = Readonly<{ top: number; bottom: number; left: number; right: number }>
 
-/** Most rows of a block that are copied. */
+/** The maximum number of rows of a block that are copied. */
 export const COPIED_ROWS_MAX = 20_000
 
 /** The block between two corners. */

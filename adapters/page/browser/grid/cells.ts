@@ -4,7 +4,7 @@ import { el, fill, setText } from '../base/dom.js'
 import { jsonText } from '../base/json-text.js'
 import * as TEXT from '../base/texts.js'
 
-/** Most characters of a cell in the grid. The pane shows all. */
+/** The maximum number of characters of a cell in the grid. The pane shows all. */
 const CELL_CHARS_MAX = 240
 
 /** Puts a value into a cell of the grid. */

@@ -5,7 +5,7 @@ import * as TEXT from '../base/texts.js'
 import { type ConditionEvents, ConditionInputs } from './filter-condition.js'
 import { type Condition, operatorsOf } from './filter-where.js'
 
-/** Most conditions. */
+/** The maximum number of conditions. */
 const CONDITIONS_MAX = 20
 
 export type FilterEvents = Pick<ConditionEvents, 'askValues'> &

@@ -21,7 +21,7 @@ const INPUT_TYPES: Readonly<Record<string, string>> = {
   boolean: 'checkbox',
 }
 
-/** Most characters of an offered value. */
+/** The maximum number of characters of an offered value. */
 const OFFERED_CHARACTERS_MAX = 40
 
 export class ConditionInputs {

@@ -67,7 +67,7 @@ export function isSearched(type: ColumnType): boolean {
   return type.kind === 'number' || isTextual(type)
 }
 
-/** Most tests of cells for a search. With some for the filter, they stay below the contract's limit. */
+/** The maximum number of tests of cells for a search. With those of the filter, they stay below the contract's limit. */
 const SEARCHED_MAX = 1_900
 
 /** The search as the contract takes it: a number is also searched for as a number. */

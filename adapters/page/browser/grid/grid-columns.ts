@@ -21,7 +21,7 @@ const WIDTH_MAX = 1_200
 export type ChosenWidths = Map<string, number>
 
 const STORED = 'rowstash-widths'
-/** Most characters of stored widths. */
+/** The maximum number of characters of stored widths. */
 const STORED_CHARS_MAX = 100_000
 
 /** The widths in the last 100 tables shown in this tab, also after a reload. */

@@ -13,7 +13,7 @@ import { nameOf } from './row-history.js'
 
 /** Numbers of changes to request: fewer if the older ones are not kept. */
 const STEPS = [200, 20, 5, 1]
-/** Most past rows that are shown. */
+/** The maximum number of past rows that are shown. */
 const ROWS_SHOWN = 100
 
 export function tableTimeline(api: Api, info: TableInfo): HTMLElement {

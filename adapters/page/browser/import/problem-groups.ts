@@ -4,7 +4,7 @@ import { shownCount } from '../base/show.js'
 import * as TEXT from '../base/texts.js'
 import type { Check, Problem } from './import-run.js'
 
-/** Most places named per group. */
+/** The maximum number of places named per group. */
 const PLACES_MAX = 3
 
 export type ProblemGroup = {

@@ -15,7 +15,7 @@ const PICTURES: ReadonlySet<string> = new Set([
   'image/bmp',
 ])
 
-/** Most bytes of a text that are shown. */
+/** The maximum number of bytes of a text that are shown. */
 const TEXT_BYTES_MAX = 64 * 1024
 
 export function previewFile({ id, fileName, contentType, bytes }: FileInfo): void {

@@ -89,7 +89,7 @@ export function queryOfState(
   }
 }
 
-/** Most values of a column that a filter offers. */
+/** The maximum number of values of a column that a filter offers. */
 const FREQUENT_VALUES = 10
 
 /** The most frequent values of a column in the rows that meet the other conditions. */

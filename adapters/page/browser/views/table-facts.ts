@@ -48,7 +48,7 @@ export function placeText(
   return `${seen} · ${TEXT.chosen(shownCount(rows), shownCount(columns))}`
 }
 
-/** Most cells of a block whose numbers are summed. */
+/** The maximum number of cells of a block whose numbers are summed. */
 const SUMMED_MAX = 20_000
 /** A double has more digits than people write. */
 const EXACT = new Intl.NumberFormat(TEXT.languages.numbers, { maximumSignificantDigits: 15 })

@@ -48,7 +48,7 @@ export async function openTable(context: ViewContext, tableId: string): Promise<
 
 /** The view of a table is written into the address this long after a person has scrolled, in milliseconds. */
 const PLACE_MS = 300
-/** Most rows that a screen shows. */
+/** The maximum number of rows that a screen shows. */
 const ROWS_SEEN_MAX = 100
 
 class TableView {

@@ -10,7 +10,7 @@ import type { ViewContext } from './shell.js'
 
 type VerifyCounts = VerifyReport['checked']
 
-/** Most findings that are shown. */
+/** The maximum number of findings that are shown. */
 const FINDINGS_MAX = 100
 
 type VerifyLine = Readonly<{

@@ -3,7 +3,7 @@
 //
 // Invariants:
 // - A descriptor is closed once, and never during a read.
-// - The number of cached files is bounded; files being read are extra.
+// - The number of cached files is bounded. Files that are being read are not counted.
 // - No file is cached if that would make the kernel's descriptor table grow on the reading thread.
 // - The cache never causes our other calls to run out of descriptors: on EMFILE, all cached files are closed, and the
 //   call is repeated.
@@ -16,7 +16,7 @@ const KEPT_MAX_UNKNOWN = 128
 /** The maximum number of cached files: each costs about 300 bytes, and up to 1.5 KB in the system. */
 const KEPT_MAX = 4_096
 
-/** The share of descriptors for cached files: most containers have 1,024, so 256. */
+/** The share of descriptors for cached files: in most containers 256 of 1,024. */
 const KEPT_SHARE = 1 / 4
 
 /** If at least this share of descriptors is in use, only the file being read is kept. */
@@ -41,7 +41,7 @@ export class CachedDescriptor {
   readonly descriptor: number
   /** Number of current reads. */
   reads = 0
-  /** Whether it was read since it was last considered for closing. */
+  /** Whether the file was read since it was last considered for closing. */
   used = false
   /** The index of the descriptor in the ring. -1: it was dropped. */
   place = -1
@@ -70,21 +70,21 @@ export class CachedDescriptor {
 export type DescriptorLimits = Readonly<{
   /** The maximum number of cached files. */
   keptMax: number
-  /** A descriptor with at least this number means that few are free, because a new one gets the lowest free number. */
+  /** A new descriptor from this number on means that few are free, because it gets the lowest free number. */
   crowdedFrom: number
 }>
 
 /** The descriptor table of the process. */
 export type DescriptorTable = Readonly<{
-  /** Its capacity; a power of two. */
+  /** The capacity of the table: a power of two. */
   room: number
-  /** Makes it grow without blocking this thread. @returns whether it did. */
+  /** Makes the table grow without blocking this thread. @returns whether the table has grown. */
   grow(room: number): Promise<boolean>
 }>
 
 export class DescriptorCache {
   readonly #limits: DescriptorLimits
-  /** A clock hand passes over files read since its last visit, and closes the first other one. */
+  /** Cached files. A clock hand passes over files read since its last visit, and closes the first file not read. */
   readonly #ring: CachedDescriptor[] = []
   #hand = 0
   readonly #grow: DescriptorTable['grow']
@@ -118,7 +118,7 @@ export class DescriptorCache {
     file.letGo()
   }
 
-  /** Closes all. @returns whether there were any. */
+  /** Closes all cached files. @returns whether there were any. */
   release(): boolean {
     const files = this.#ring.splice(0)
     for (const file of files) file.letGo()

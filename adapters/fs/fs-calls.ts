@@ -31,7 +31,7 @@ function callAsPromise<T>(call: (done: Done<T>) => void): Promise<T> {
   })
 }
 
-/** For calls without a result; some omit the argument if nothing failed. */
+/** A call without a result, as a promise. Some calls omit the argument of `done` if nothing failed. */
 function ended(call: (done: (failure?: NodeJS.ErrnoException | null) => void) => void) {
   return callAsPromise<void>((done) => call((failure) => done(failure ?? null)))
 }
@@ -71,7 +71,7 @@ export function closeFile(descriptor: number): Promise<void> {
   return ended((done) => close(descriptor, done))
 }
 
-/** Closes on the calling thread: if the bytes are on disk, it does not block, and a trip to the thread pool costs more. */
+/** Closes a file on the calling thread: it does not block if the bytes are on disk. The thread pool would cost more. */
 export function closeNow(descriptor: number): void {
   closeSync(descriptor)
 }

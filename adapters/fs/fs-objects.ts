@@ -54,7 +54,7 @@ export interface FsObjectsOptions {
    * the same objects, as in S3. Default: false: no other process uses the directory.
    */
   readonly shared?: boolean
-  /** Whether a put waits for the disk; if not, a power cut may leave any part of an object. Default: true. */
+  /** Whether a put waits for the disk. If not, any part of the object may be lost in a power cut. Default: true. */
   readonly sync?: boolean
   /** Keeps files open between reads. Default: the cache of the process; tests may pass their own. */
   readonly descriptors?: DescriptorCache
@@ -85,7 +85,7 @@ class FsObjects implements ObjectStore {
   readonly #sync: boolean
   readonly #isShared: boolean
   readonly #folders: Folders
-  /** By ID, which is faster to look up than a path, and needs no path. */
+  /** Open files by object ID, which is faster to look up than a path. */
   readonly #files
   readonly #finishing = new Set<Promise<void>>()
   /** IDs of puts in progress. */
@@ -243,7 +243,7 @@ class FsObjects implements ObjectStore {
     }
   }
 
-  /** The file exists, so its name is synced together with its bytes, mostly in one disk operation. */
+  /** Creates a file and writes its bytes while its name is synced: mostly, one disk operation does both. */
   async #writeWhole(place: ObjectPlace, bytes: Bytes, flags: number): Promise<number> {
     const { inner, path } = place
     const descriptor = await writing(() => this.#create(place, path, flags))
@@ -261,7 +261,7 @@ class FsObjects implements ObjectStore {
     return bytes.length
   }
 
-  /** Writes through, and closes. */
+  /** Writes all bytes through to disk, and closes the file. */
   async #writeAll(descriptor: number, bytes: Bytes): Promise<void> {
     try {
       this.#assertOpen()
@@ -332,12 +332,12 @@ async function writing<T>(step: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Cleans up after a failure; the caller gets that failure. The next open removes the rest. */
+/** Removes a file after a failure, which the caller reports. The next open removes what is left. */
 async function unlinkRemains(path: string): Promise<void> {
   await unlink(path).catch((failure: unknown) => systemCode(failure))
 }
 
-/** Waits for all steps, also if one fails, and then rejects with that failure. */
+/** Waits for all steps, even if one of them fails, and then rejects with its failure. */
 async function allDone(steps: readonly Promise<void>[]): Promise<void> {
   for (const step of await Promise.allSettled(steps)) {
     if (step.status === 'rejected') throw step.reason

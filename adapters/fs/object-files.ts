@@ -8,8 +8,8 @@ import { systemCode } from './fs-error.js'
 const SHORT_BYTES_MAX = 65_536
 
 /**
- * Reads of at most this length, those of a page, run on the calling thread while the system has the bytes in its cache
- * (PERFORMANCE.md, P14). Longer ones use the thread pool.
+ * Reads of at most this length, such as those of a page, run on the calling thread while the system has the bytes in
+ * its cache (PERFORMANCE.md, P14). Longer ones use the thread pool.
  */
 const AT_ONCE_BYTES_MAX = 1_048_576
 
@@ -68,7 +68,7 @@ export class OpenFiles {
     return bytes
   }
 
-  /** Drops a file that is being, or was, deleted. */
+  /** Drops a file that is being deleted or was deleted. */
   drop(name: string): void {
     const file = this.#files.get(name)
     if (file !== undefined) this.#kept.drop(file)
@@ -105,7 +105,7 @@ async function readLong(
 ): Promise<Uint8Array> {
   file.reads++
   try {
-    const { size } = fstatSync(file.descriptor) // Memory only for existing bytes.
+    const { size } = fstatSync(file.descriptor) // So that memory is taken only for bytes that exist.
     const length = Math.max(0, Math.min(limit, size) - start)
     return await readInPool(file.descriptor, memoryFor(length, memory), start)
   } finally {

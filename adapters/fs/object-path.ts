@@ -9,7 +9,7 @@ import type { ObjectId } from '../../src/objects/objects.js'
 const OUTER_DIGITS = 16
 const INNER_DIGITS = 13
 
-/** The pattern of folder names; nothing else beside them has such a name. */
+/** The patterns of folder names. Only these folders have such names. */
 export const OUTER_PATTERN = /^[0-9a-f]{16}$/
 export const INNER_PATTERN = /^[0-9a-f]{13}$/
 

@@ -9,9 +9,9 @@ import {
 import { systemCode } from './fs-error.js'
 
 /**
- * Module state, because the limit applies to the process. With one cache per store, all together would keep more than a
- * quarter of the descriptors, and a call of one store that lacks a descriptor could not close the files of another.
- * Tests pass their own caches.
+ * Module state, because the limit applies to the process. With one cache per store, the caches together would keep more
+ * than a quarter of the descriptors, and a call of one store that lacks a descriptor could not close the files of
+ * another. Tests pass their own caches.
  */
 let ofProcess: DescriptorCache | undefined
 
@@ -35,8 +35,8 @@ function readProcessLimits(): string {
 }
 
 /**
- * Runs a call that needs a descriptor, and again if it lacked one and some could be freed.
- * @param kept - The cache to free descriptors of. Default: that of the process.
+ * Runs a call that needs a descriptor. Runs it again if it lacked a descriptor and some could be freed.
+ * @param kept - The cache whose descriptors are freed. Default: the cache of the process.
  */
 export async function withDescriptor<T>(
   call: () => Promise<T>,

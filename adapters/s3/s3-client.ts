@@ -1,4 +1,4 @@
-// Sends signed requests to one bucket, and repeats them while that may help.
+// Sends signed requests to one bucket, and repeats them while a retry may succeed.
 //
 // Invariants:
 // - A request is sent at most `attemptsMax` times, and not again after `retryTimeMs`.
@@ -18,7 +18,7 @@ import { parseError, xmlText } from './s3-xml.js'
 
 export type S3Request = Readonly<{
   method: 'DELETE' | 'GET' | 'HEAD' | 'POST' | 'PUT'
-  /** Empty: the bucket itself. */
+  /** The key of the object. Empty: the request is for the bucket itself. */
   key?: string
   query?: Readonly<Record<string, string>>
   headers?: Readonly<Record<string, string>>
@@ -30,7 +30,7 @@ export type S3Request = Readonly<{
   memory?: Bytes | undefined
   /** The maximum number of bytes in the body of a successful answer. Default: the maximum of an XML document. */
   bytesMax?: number
-  /** Whether it cleans up after a failure: sent with few attempts, and also while the client closes. */
+  /** Whether the request cleans up after a failure: then it has few attempts, and is also sent while the client closes. */
   isCleanup?: boolean
 }>
 
@@ -149,7 +149,7 @@ export class S3Client {
     }
   }
 
-  /** undefined: the caller expects the answer. */
+  /** The failure that an answer reports. undefined: the caller expects the answer. */
   #failureOf({ refusals = [], failureIn }: S3Request, answer: S3Answer): S3Failure | undefined {
     const { status, headers, body } = answer
     if (status >= 200 && status < 300) return failureIn?.(answer)

@@ -205,7 +205,7 @@ class S3Objects implements ObjectStore {
       at += found.bytes.length
       const isLast = at >= limit || found.bytes.length === 0
       const reading = isLast ? undefined : this.#read(id, this.#window({ start: at, limit }, at))
-      reading?.catch(() => undefined) // The reader may stop before it is awaited.
+      reading?.catch(() => undefined) // The reader may stop before this read is awaited.
       yield* inPieces(found.bytes)
       if (reading === undefined) return
       const next = await reading
@@ -226,7 +226,7 @@ class S3Objects implements ObjectStore {
     }
     const body = utf8(renderDelete(keys))
     const headers = {
-      'content-md5': createHash('md5').update(body).digest('base64'), // S3 requires it here.
+      'content-md5': createHash('md5').update(body).digest('base64'), // S3 requires this header for a bulk delete.
       'content-type': 'application/xml',
     }
     const query = { delete: '' }
@@ -294,7 +294,7 @@ function wrongRange(
   return new S3Failure(message, { status, isRetryable: true, isAmbiguous: false })
 }
 
-/** The failure of one object in a bulk delete, which is then repeated for all. */
+/** The failure of one object in a bulk delete. The bulk delete is then repeated for all objects. */
 function deleteFailure({ body }: S3Answer): S3Failure | undefined {
   const error = parseDeleteError(xmlText(body))
   return error && answerFailure(200, error)

@@ -20,7 +20,7 @@ export type S3Credentials = Readonly<{
   accessKeyId: string
   /** The secret that signs requests. It is never sent. */
   secretAccessKey: string
-  /** Only for temporary credentials. Default: none. */
+  /** The session token of temporary credentials. Default: none. */
   sessionToken?: string | undefined
 }>
 
@@ -34,16 +34,16 @@ export interface S3Options {
   /** The bucket, which must exist. Range: 3 to 63 lower-case letters, digits, dots and hyphens. */
   readonly bucket: string
   /**
-   * The credentials, or a function that returns them. It is called for each attempt of a request, so that temporary
-   * ones can be renewed; it should cache them while they are valid. They must allow to get, put, delete and list
-   * objects, and to abort multipart uploads.
+   * The credentials, or a function that returns them. The function is called for each attempt of a request, so that
+   * temporary credentials can be renewed. It should cache credentials while they are valid. The credentials must allow
+   * to get, put, delete and list objects, and to abort multipart uploads.
    */
   readonly credentials: S3Credentials | (() => Awaitable<S3Credentials>)
   /** The region that requests are signed for. Default: `us-east-1`. Range: 1 to 64 letters, digits and hyphens. */
   readonly region?: string
   /**
-   * The beginning of the keys of all objects. Each store needs its own: it deletes all unknown objects below it.
-   * Default: none. Range: up to 200 letters, digits and `-_./`.
+   * The beginning of the keys of all objects. Each store needs its own prefix: a store deletes all unknown objects
+   * below its prefix. Default: none. Range: up to 200 letters, digits and `-_./`.
    */
   readonly keyPrefix?: string
   /**
@@ -81,17 +81,20 @@ export interface S3Options {
    * one nearby. Default: 512 KiB. Range: 0 to 1 MiB.
    */
   readonly requestCostBytes?: number
-  /** Connections to the server; further requests wait for one. Default: 64. Range: 1 to 1,000. */
+  /** The maximum number of connections to the server. Further requests wait for one. Default: 64. Range: 1 to 1,000. */
   readonly socketsMax?: number
-  /** Time for DNS, connection and TLS, in milliseconds. Default: 5 seconds. Range: 10 ms to 1 minute. */
+  /** The maximum time for DNS, connection and TLS, in milliseconds. Default: 5 seconds. Range: 10 ms to 1 minute. */
   readonly connectTimeoutMs?: number
-  /** Time in which no byte is sent or received, in milliseconds. Default: 15 seconds. Range: 10 ms to 10 minutes. */
+  /**
+   * The maximum time in which no byte is sent or received, in milliseconds. Default: 15 seconds. Range: 10 ms to
+   * 10 minutes.
+   */
   readonly idleTimeoutMs?: number
-  /** Time of one attempt of a request, in milliseconds. Default: 2 minutes. Range: 10 ms to 1 hour. */
+  /** The maximum time of one attempt of a request, in milliseconds. Default: 2 minutes. Range: 10 ms to 1 hour. */
   readonly attemptTimeoutMs?: number
   /**
-   * Attempts of a request. It is repeated after 5xx, 408, 429 or `SlowDown`, a timeout, or a lost connection. Default:
-   * 10. Range: 1 to 100.
+   * The maximum number of attempts of a request. A request is repeated after 5xx, 408, 429 or `SlowDown`, a timeout, or
+   * a lost connection. Default: 10. Range: 1 to 100.
    */
   readonly attemptsMax?: number
   /** Time after which a request is no longer repeated, in milliseconds. Default: 1 minute. Range: 0 to 1 hour. */
@@ -108,7 +111,7 @@ export interface S3Options {
    * Default: 30 seconds. Range: 0 to 1 hour.
    */
   readonly retryAfterMaxMs?: number
-  /** The clock for signatures. Servers reject those that are 15 minutes off. Default: the system's clock. */
+  /** The clock for signatures. Servers reject signatures whose time is 15 minutes off. Default: the system's clock. */
   readonly clock?: Clock
   /** Randomness of waits, and of the marks of puts. Default: the system's. */
   readonly random?: Random
@@ -254,7 +257,7 @@ function credentialsOf(given: unknown): () => Awaitable<S3Credentials> {
   return () => credentials
 }
 
-/** Does not show values, because messages go to logs. */
+/** Checks credentials. Messages do not show their values, because messages go to logs. */
 function checkCredentials(given: unknown): S3Credentials {
   const { accessKeyId, secretAccessKey, sessionToken } = Object(given) as Partial<S3Credentials>
   const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''

@@ -5,7 +5,7 @@
 //   framing.
 // - Once an exchange has settled, nothing is written to the caller's memory.
 // - Every wait has a limit: for a connection, for the next byte, and for the whole attempt. Waiting for a free
-//   connection does not count, because each is freed in time.
+//   connection of the pool does not count, because these limits free each connection in time.
 import {
   type ClientRequest,
   Agent as HttpAgent,
@@ -177,7 +177,7 @@ class AnswerBody {
     return this.#length === undefined || this.#bytes === this.#length
   }
 
-  /** Adds a piece. Returns whether there was room. */
+  /** Adds a piece. @returns whether there was room for it */
   add(piece: Bytes): boolean {
     if (this.#bytes + piece.length > this.#bytesMax) return false
     if (this.#target === undefined) this.#pieces.push(plainView(piece))

@@ -163,7 +163,7 @@ export class S3Upload {
         etags[index] = etag
         sending.delete(sent)
       })
-      sent.catch(() => undefined) // The next wait gets its failure.
+      sent.catch(() => undefined) // The next wait for parts gets the failure.
       sending.add(sent)
     }
     try {
@@ -172,7 +172,7 @@ export class S3Upload {
       await Promise.all(sending)
       return { etags, bytes }
     } finally {
-      await Promise.allSettled(sending) // A part that arrives after the abort would stay.
+      await Promise.allSettled(sending) // A part that arrives after the abort would stay on the server.
     }
   }
 

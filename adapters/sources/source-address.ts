@@ -24,7 +24,7 @@ const REFUSED_V4: readonly (readonly [network: string, prefix: number])[] = [
 /** All IPv6 addresses assigned to the public internet. Those that embed or map IPv4 are outside. */
 const GLOBAL_V6 = ['2000::', 3] as const
 
-/** Blocks within it that are not public. */
+/** Blocks within `GLOBAL_V6` that are not public. */
 const REFUSED_V6: readonly (readonly [network: string, prefix: number])[] = [
   ['2001::', 23], // Protocol assignments, Teredo among them.
   ['2001:db8::', 32], // Documentation.
@@ -40,7 +40,7 @@ for (const [network, prefix] of REFUSED_V6) refused.addSubnet(network, prefix, '
 const global = new BlockList()
 global.addSubnet(...GLOBAL_V6, 'ipv6')
 
-/** Whether a text is a public IP address. false: also if it is not an address. */
+/** Whether a text is a public IP address. A text that is no address is not. */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !refused.check(address, 'ipv4')
   // A zone (`fe80::1%eth0`) belongs only to link-local addresses.

@@ -17,7 +17,7 @@ import { resolveSourceOptions, type SourceOptions, type SourceSettings } from '.
 /** The maximum number of bytes in the headers of an answer, with the status line. */
 const HEADER_BYTES_MAX = 16 * 1_024
 const HEADERS_MAX = 200
-/** Most 1xx answers before the final one. */
+/** The maximum number of 1xx answers before the final one. */
 const INTERIM_ANSWERS_MAX = 8
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])

@@ -2,7 +2,7 @@
 //
 // Invariants:
 // - A socket is opened to a checked address, never to a name, so no second look-up can change it.
-// - Sockets are not pooled: a pool may contain one that other code opened without these checks.
+// - Sockets are not pooled: a pool may contain a socket that other code opened without these checks.
 // - Nothing is written to a socket, not even a TLS greeting, before the address that it reached is checked.
 import { connect, isIP, isIPv6, type Socket } from 'node:net'
 import { isPublicAddress } from './source-address.js'
@@ -83,7 +83,7 @@ export async function openGuarded(
   return target.isSecure ? await secure(socket, target, settings, life) : socket
 }
 
-/** The addresses of a host. All must be allowed: one that is not excludes the host. */
+/** The addresses of a host. A single address that is not allowed excludes the host. */
 async function resolveAddresses(
   host: string,
   settings: SourceSettings,
@@ -142,7 +142,7 @@ async function connectToOne(
   throw sourceFailed('cannot be reached', lastFailure)
 }
 
-/** In resolver order, but alternating between families: one of them may not work here. */
+/** The addresses in resolver order, but alternating between IPv4 and IPv6, one of which may not work here. */
 function alternateFamilies(addresses: readonly string[]): readonly string[] {
   const isLikeFirst = (address: string): boolean => isIPv6(address) === isIPv6(addresses[0] ?? '')
   const like = addresses.filter(isLikeFirst)

@@ -18,9 +18,9 @@ const LOCALHOST = ['127.0.0.1', '::1']
 type Places = Readonly<{
   /** Whether names are also looked up below search domains, which have private hosts. */
   searches: boolean
-  /** Default: this machine's. */
+  /** The path of the hosts file. Default: that of this machine. */
   hostsFile?: string
-  /** In the form of resolv.conf; only search domains are read from it. Default: this machine's. */
+  /** A file in the form of resolv.conf, with search domains; nothing else is read. Default: this machine's. */
   resolverFile?: string
   /** Name servers, as addresses with ports. Default: this machine's. */
   servers?: readonly string[]
@@ -85,7 +85,7 @@ function addressesIn(hosts: string, hostName: string): readonly string[] {
   })
 }
 
-/** The name below each search domain and alone; a name with at least `ndots` dots (default: one) alone first. */
+/** The name below each search domain, then alone. If it has at least `ndots` dots (default: 1), it is alone first. */
 function namesToAsk(hostName: string, resolverText: string): readonly string[] {
   const [, domains = ''] = /^(?:search|domain)[ \t]+(.*)$/m.exec(resolverText) ?? []
   const [, ndots = '1'] = /^options[ \t].*\bndots:(\d+)/m.exec(resolverText) ?? []
@@ -95,7 +95,7 @@ function namesToAsk(hostName: string, resolverText: string): readonly string[] {
   return dots >= Number(ndots) ? [hostName, ...below] : [...below, hostName]
 }
 
-/** Empty: there is no such file. */
+/** The text of a file. Empty: the file cannot be read. */
 async function readTextOrEmpty(path: string): Promise<string> {
   return readFile(path, 'utf8').catch(() => '')
 }

@@ -5,7 +5,7 @@ import * as EDIT from '../base/edit-texts.js'
 /** The maximum number of values that are listed. */
 const SHOWN_MAX = 20
 
-/** @param onRest - Called if the person wants to paste the others. */
+/** @param onRest - Called if the person wants to paste the values that fit. */
 export function askMisfits(misfits: readonly string[], onRest: () => void): void {
   const dialog = el('dialog', { 'aria-label': EDIT.paste })
   const end = (): void => dialog.close()

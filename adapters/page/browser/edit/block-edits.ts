@@ -103,8 +103,8 @@ export class BlockEdits {
   }
 
   /**
-   * The rows of a block. Missing ones are read.
-   * @param isWhole - With the cells of all columns.
+   * The rows of a block. Rows that are not loaded are read.
+   * @param isWhole - Whether the rows must have the cells of all columns.
    */
   async #rowsOf(
     source: Shown['source'],

@@ -42,10 +42,10 @@ export class CellEditor {
     })
   }
 
-  /** Puts it over a cell; undefined: the cell is not in view. */
+  /** Puts the input over a cell. @param box - undefined: the cell is not in view. */
   place(box: Box | undefined): void {
     const { style } = this.element
-    // It keeps the focus.
+    // The input stays in the document, because it must keep the focus.
     style.opacity = box === undefined ? '0' : '1'
     if (box === undefined) return
     style.minWidth = `${box.width}px`

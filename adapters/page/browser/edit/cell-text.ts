@@ -8,9 +8,9 @@ import { jsonText, parseJson, plainText } from '../base/json-text.js'
 /** The meaning of a text: the JSON of the value; `null` is an empty cell. */
 export type ParsedCell = Readonly<{
   token: string
-  /** The rule that it breaks. */
+  /** The rule that the text breaks. */
   problem?: string
-  /** Whether a server may accept it nevertheless. */
+  /** Whether a server may accept the value nevertheless. */
   isMaybe?: boolean
 }>
 
@@ -29,7 +29,7 @@ export function textOfCell(value: unknown, { items }: ColumnType): string {
   return isPlain ? lines.join('\n') : jsonText(value)
 }
 
-/** The forms of each kind's texts. The store decides finally, and alone where a kind has no form here. */
+/** The rules for the texts of each kind. The store has the last word, and for kinds without a rule here the only one. */
 const RULES: Readonly<Record<string, (text: string) => boolean>> = {
   date: isDate,
   time: isTime,

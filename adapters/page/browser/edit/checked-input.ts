@@ -9,7 +9,7 @@ import { type ParsedCell, parseCell } from './cell-text.js'
 export class CheckedInput {
   readonly element: HTMLElement
   readonly control: ReturnType<typeof cellInput>['control']
-  /** Whether a person has changed it. */
+  /** Whether a person has changed the text. */
   isTouched = false
   readonly #type: ColumnType
   readonly #text: () => string

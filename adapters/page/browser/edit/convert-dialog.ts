@@ -10,7 +10,7 @@ import { shownType } from '../grid/cells.js'
 import type { SchemaTable } from './key-form.js'
 import { chosenType, kindSelect } from './kind-select.js'
 
-/** Cells that are listed. */
+/** The maximum number of cells that are listed. */
 const SHOWN_MAX = 20
 /** Different values among which two words are looked for, in any case. */
 const WORDS_MAX = 9

@@ -14,7 +14,7 @@ export type EditedTable = Readonly<{
   fail: (failure: unknown) => void
   /** A change made here created a version of the table, with changed cells in these columns. */
   onSaved: (version: number, columns: readonly string[]) => void
-  /** Rows were added or deleted: the grid must be reopened. @param isEnd - At its last row. */
+  /** Rows were added or deleted: the grid must be reopened. @param isEnd - Whether it opens at its last row. */
   onRows: (isEnd: boolean) => Promise<void>
 }>
 

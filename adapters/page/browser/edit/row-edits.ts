@@ -3,7 +3,7 @@
 // Invariants:
 // - A change is sent with the version of its row that the person has seen. What others have written since is never
 //   overwritten: a cell that both have changed is a conflict, until the person decides.
-// - Of two changes of a row, the second is sent when the version that the first one made is known.
+// - The second of two changes of a row is sent only when the version that the first change created is known.
 import { ClientError } from '../../../../src/client/client-error.js'
 import type { Api, Row, VersionedRow } from '../base/api.js'
 import { start } from '../base/dom.js'
@@ -56,7 +56,7 @@ type Step = { changes: readonly CellChange[]; readonly list: 'undo' | 'redo' }
 type ShownCell = { token: string; state: CellState }
 
 type Overlay = {
-  /** The row of the grid that it covers. */
+  /** The row of the grid that the overlay covers. */
   of: Row | undefined
   shown: Row | undefined
   /** The row as it was read after a conflict. */
@@ -221,7 +221,7 @@ export class RowEdits {
     return changes
   }
 
-  /** Keeps the person's value, over the current one. */
+  /** Keeps the person's value, which replaces the current value. */
   takeMine({ change, theirs }: EditProblem): void {
     const version = Math.max(change.version, this.#overlays.get(change.rowId)?.version ?? 0)
     this.apply([{ ...change, before: theirs ?? change.before, version }])
@@ -347,7 +347,7 @@ export class RowEdits {
       const theirs = tokenOf(row[change.column])
       if (isSame(theirs, change.before)) continue
       if (isSame(theirs, change.after)) {
-        overlay.cells.delete(change.column) // Both have written the same.
+        overlay.cells.delete(change.column) // The person and others have written the same value.
         this.#leaveOut(step, change)
       } else {
         this.#addProblem(step, { change, theirs, message: '' }, 'conflict')

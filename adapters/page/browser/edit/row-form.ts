@@ -1,4 +1,4 @@
-// The values of a row in the pane. Each has an input of its kind, which is saved when the focus leaves it.
+// The values of a row in the pane. Each value has an input of its kind, and is saved when the focus leaves the input.
 import type { Column, Row } from '../base/api.js'
 import { button, el, fill, setAttributes } from '../base/dom.js'
 import * as EDIT from '../base/edit-texts.js'

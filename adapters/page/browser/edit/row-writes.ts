@@ -3,12 +3,12 @@ import { neededVersionOf, readAnswerData } from '../../../../src/client/answers.
 import { tablePath } from '../../../../src/client/table-operation.js'
 import type { Api } from '../base/api.js'
 
-/** By column ID: the JSON of the new value. */
+/** The JSON of each new value, by column ID. */
 export type CellTokens = ReadonlyMap<string, string>
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-/** A row that must not have changed after a version. */
+/** A row, and the version after which it must not have changed. */
 export type SeenRow = Readonly<{ rowId: string; version: number }>
 
 /** The maximum number of rows per request. */

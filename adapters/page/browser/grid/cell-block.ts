@@ -3,7 +3,7 @@ import type { Row } from '../base/api.js'
 import { plainText } from '../base/json-text.js'
 import type { Place } from './grid-keys.js'
 
-/** Numbers of rows and columns, including the last ones. */
+/** The first and the last row, and the first and the last column, all of which belong to the block. */
 export type Block = Readonly<{ top: number; bottom: number; left: number; right: number }>
 
 /** The maximum number of rows of a block that are copied. */

@@ -89,7 +89,7 @@ function linkTo(url: string, text: string): HTMLElement {
   return el('a', attributes, text)
 }
 
-/** The path of a file on this server, by a URL that any server's store made; undefined for all other URLs. */
+/** The path of a stored file on this server, from its URL on any server of the store. undefined: it is another URL. */
 function storedFilePath(value: unknown): string | undefined {
   const found =
     typeof value === 'string' ? /(?:^|\/)files\/(rsf-[A-Za-z0-9_-]+)(?:[/?#]|$)/.exec(value) : null

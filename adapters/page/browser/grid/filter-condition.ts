@@ -13,7 +13,7 @@ export type ConditionEvents = Readonly<{
   onRemove: (condition: ConditionInputs) => void
 }>
 
-/** Kinds with an input type of browsers. */
+/** The kinds for which browsers have an input type. */
 const INPUT_TYPES: Readonly<Record<string, string>> = {
   date: 'date',
   time: 'time',
@@ -36,7 +36,7 @@ export class ConditionInputs {
   readonly #problem: HTMLElement
   readonly #values = el('div', { class: 'chips' })
   #value = el('input')
-  /** Another column gets its most useful operator, unless a person has chosen one. */
+  /** Whether a person has chosen the operator. If not, another column gets its most useful operator. */
   #isOperatorChosen = false
   /** The column whose values are offered. */
   #offered: string | undefined
@@ -80,7 +80,7 @@ export class ConditionInputs {
     this.#value.focus()
   }
 
-  /** undefined: it is not filled in. */
+  /** The condition. undefined: a person has not filled it in. */
   get condition(): Condition | undefined {
     const { value: operator } = this.#operator
     const column = this.#column.value
@@ -103,7 +103,7 @@ export class ConditionInputs {
     return isOf
   }
 
-  /** Other rows match now, so other values must be offered. */
+  /** Must be called when other rows match, because other values must then be offered. */
   forgetValues(): void {
     this.#offered = undefined
   }
@@ -178,7 +178,7 @@ export class ConditionInputs {
       (groups) => {
         if (this.#column.value === column) this.#showValues(column, groups)
       },
-      () => undefined, // It can be typed as well.
+      () => undefined, // A person can type the value as well.
     )
   }
 

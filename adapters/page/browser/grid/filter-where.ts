@@ -96,7 +96,7 @@ function parseOperand(operator: string, value: string, kind: string): unknown {
   return parseScalar(value, kind)
 }
 
-/** Numbers are sent as text, because JavaScript would round those with many digits. */
+/** An operand in the contract's form. Numbers stay text, because JavaScript would round numbers with many digits. */
 function parseScalar(value: string, kind: string): unknown {
   if (kind !== 'boolean') return kind === 'number' && isShort(value) ? Number(value) : value
   if (value === 'true') return true

@@ -7,11 +7,11 @@ export type GridColumn = Readonly<{
   id: string
   name: string
   type: ColumnType
-  /** How it sorts the rows. A single column has no rank. */
+  /** How the column sorts the rows. If only one column sorts them, it has no rank. */
   sorted?: Readonly<{ descending: boolean; rank: number | undefined }> | undefined
 }>
 
-/** The column of row numbers, in pixels. */
+/** The width of the column of row numbers, in pixels. */
 export const GUTTER = 84
 
 const WIDTH_MIN = 48

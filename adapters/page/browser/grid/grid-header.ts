@@ -39,7 +39,7 @@ export class GridHeader {
     for (let index = first; index < end; index++) this.element.append(this.#cellOf(index))
   }
 
-  /** Widths have changed. */
+  /** Must be called when widths have changed. */
   forget(): void {
     this.#drawn = ''
   }
@@ -55,7 +55,7 @@ export class GridHeader {
     })
     const openMenu = (event: Event): void => {
       event.preventDefault()
-      event.stopPropagation() // It does not sort.
+      event.stopPropagation() // So that the click does not sort.
       this.#events.onMenu(index)
     }
     const menu = el('span', { class: 'opener', 'aria-hidden': 'true', onclick: openMenu }, '▾')

@@ -16,7 +16,7 @@ export function keyMove(
 ): Place | undefined {
   const isWhole = ctrlKey || metaKey
   const at = (toRow: number, toColumn: number): Place => ({
-    // While rows load there are none, and the position stays.
+    // While rows load, their number is 0, and the position stays.
     row: Math.max(-1, Math.min(toRow, Math.max(row, rows - 1))),
     column: Math.max(0, Math.min(toColumn, columns - 1)),
   })

@@ -1,4 +1,4 @@
-// A grid over any number of rows. Only visible ones are in the document.
+// A grid over any number of rows. Only visible rows are in the document.
 import type { Row } from '../base/api.js'
 import { el, setAttributes } from '../base/dom.js'
 import * as EDIT from '../base/edit-texts.js'
@@ -15,10 +15,10 @@ import { isSortable } from './sort-order.js'
 
 export const ROW_HEIGHT = 30
 const HEADER_HEIGHT = 34
-/** Columns are created this far beyond the edges, in pixels. */
+/** The distance beyond the edges up to which columns are created, in pixels. */
 const SPARE = 200
 const RESIZE_STEP = 16
-/** This many rows can be scrolled before their number is known. */
+/** The number of rows that can be scrolled before the real number of rows is known. */
 const ROWS_UNCOUNTED = 1_000
 
 /** The visible part of a table, in pixels, and the active cell. Another grid of the table can continue with it. */
@@ -28,14 +28,14 @@ export type GridPlace = Readonly<{
   anchor?: Place | undefined
   top: number
   left: number
-  /** Number of rows required to go there. */
+  /** The number of rows that must be loaded before the grid can go to this place. */
   rows: number
 }>
 
 /** The place of a cell, in pixels from the corner of the grid. */
 export type Box = Readonly<{ left: number; top: number; width: number }>
 
-/** Changes cells of the grid. With it, cells do not open rows. */
+/** The editing of cells in the grid. If the grid has it, a click on a cell does not open the row. */
 export type GridEditing = Readonly<{
   /** Marks a drawn cell. @param row - Undefined while it is not loaded. */
   markCell: (cell: HTMLElement, row: Row | undefined, column: string) => void
@@ -78,7 +78,7 @@ export class Grid {
   #settling: ReturnType<typeof setTimeout> | undefined
   #due: GridPlace | undefined
 
-  /** @param place - Where it goes once its rows are loaded, unless a person goes elsewhere first. */
+  /** @param place - Where the grid goes once its rows are loaded, unless a person goes elsewhere first. */
   constructor(
     columns: GridColumns,
     source: RowSource,
@@ -232,7 +232,7 @@ export class Grid {
     this.draw()
     clearTimeout(this.#settling)
     this.#settling = setTimeout(() => {
-      // The bar may have moved since: its event comes only with the next frame.
+      // The scrollbar may have moved already, although its event comes only with the next frame.
       this.#map.scrolled(this.element.scrollTop)
       this.#placeBar(this.#map.settle())
     }, 150)

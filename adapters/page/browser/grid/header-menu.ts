@@ -6,8 +6,8 @@ export type MenuItem = readonly [label: string, onChoose: () => void]
 const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 }
 
 /**
- * @param left - Its left edge in its container, in pixels, if there is room.
- * @param onBack - Returns the focus.
+ * @param left - The left edge of the menu in its container, in pixels, if there is room.
+ * @param onBack - Called when the menu returns the focus.
  */
 export function openHeaderMenu(
   place: HTMLElement,

@@ -1,13 +1,13 @@
-// Rows by block: the visible ones, and as many others as memory may hold.
+// Rows by block: the visible rows, and other rows up to a maximum number of blocks.
 import { BoundedMap } from '../../../../src/base/bounded-map.js'
 import type { Row } from '../base/api.js'
 
 type BlockLimits = Readonly<{ blockRows: number; blocksMax: number }>
 
-/** The least recently used blocks are dropped. */
+/** Blocks of rows, of which the least recently used are dropped. */
 export class RowBlocks {
   readonly #blockRows: number
-  /** In the order of their last use. */
+  /** The blocks in the order of their last use. */
   readonly #blocks: BoundedMap<number, readonly Row[]>
 
   constructor({ blockRows, blocksMax }: BlockLimits) {

@@ -11,10 +11,10 @@ type Slot = {
   readonly gutter: HTMLElement
   cells: readonly HTMLElement[]
   position: number
-  /** What it shows: the row itself; undefined: not loaded. */
+  /** The row that the element shows. undefined: the row is not loaded. */
   shown: unknown
   columns: string
-  /** Which of its cells are marked as chosen. */
+  /** Which cells of the element are marked as chosen. */
   chosen: string
 }
 
@@ -62,7 +62,7 @@ export class RowSlots {
     }
   }
 
-  /** Widths have changed. */
+  /** Must be called when widths have changed. */
   forget(): void {
     for (const slot of this.#slots) slot.columns = ''
   }
@@ -72,7 +72,7 @@ export class RowSlots {
     if (slot !== undefined) slot.element.hidden = true
   }
 
-  /** Shows a row this many pixels below the top. @param row - undefined: not loaded. */
+  /** Shows a row. @param row - undefined: not loaded. @param top - The distance from the top, in pixels. */
   draw(position: number, row: Row | undefined, top: number, drawn: Drawn): void {
     const slot = this.#slotOf(position)
     if (slot === undefined) return

@@ -1,7 +1,7 @@
 // Maps the scrollbar to rows. Browsers limit the height of an element to some tens of millions of pixels, so beyond that
 // a scrollbar of a table stands for more than its own height: a jump moves by share, a small move by pixels.
 
-/** Below the limits of all browsers, in pixels. */
+/** The maximum height of the scrolled element, in pixels: below the limits of all browsers. */
 const HEIGHT_MAX = 15_000_000
 
 export class ScrollMap {
@@ -28,7 +28,7 @@ export class ScrollMap {
     return Math.min(this.#total, HEIGHT_MAX)
   }
 
-  /** The bar was moved: by less than the visible height is a move by pixels, by more a jump. */
+  /** Must be called when the bar has moved: a move by less than the visible height is by pixels, another is a jump. */
   scrolled(scrollTop: number): void {
     const moved = scrollTop - this.#last
     this.#last = scrollTop

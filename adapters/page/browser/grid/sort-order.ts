@@ -4,7 +4,7 @@ import type { Column, ColumnType, RowsRequest } from '../base/api.js'
 /** The columns by which rows are sorted, the first one first. */
 export type Sort = readonly Readonly<{ column: string; descending: boolean }>[]
 
-/** The contract's limit. */
+/** The maximum number of columns that sort: the contract's limit. */
 const SORTS_MAX = 8
 
 const UNSORTED: ReadonlySet<string> = new Set(['array', 'duration'])

@@ -50,7 +50,7 @@ export class DialectForm {
   readonly #format: HTMLSelectElement
   readonly #at = el('input', { id: 'at', autocomplete: 'off' })
   readonly #choices: readonly Readonly<{ name: Name; select: HTMLSelectElement }>[]
-  /** By format, what a person can say of it. */
+  /** The fields of the form, each with the formats to which it applies. */
   readonly #fields: readonly Readonly<{ field: HTMLElement; formats: readonly string[] }>[]
 
   constructor({ format, dialect = {}, at = '', nested }: GivenReading, onChange: () => void) {

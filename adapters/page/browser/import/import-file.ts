@@ -28,14 +28,14 @@ import { parseJson } from '../base/json-text.js'
 
 export const FORMATS: readonly SourceFormat[] = ['csv', 'tsv', 'json', 'ndjson']
 
-/** How a file is read: what a person chooses; the rest is detected. */
+/** How a file is read: the choices of a person. Everything else is detected. */
 export type Reading = Readonly<{
   format: SourceFormat
   dialect: Dialect
-  /** For JSON. */
+  /** The path to the array of rows in JSON. */
   at?: string
   nested?: Nested
-  /** Omitted columns. */
+  /** The columns that the import omits. */
   omits?: readonly string[]
 }>
 
@@ -119,7 +119,7 @@ export async function* chunksOfFile(
   }
 }
 
-/** @throws {Error} if the beginning of the file cannot be read so */
+/** Reads a sample. @throws {Error} if the beginning of the file cannot be read in this way */
 export async function readSample(file: Blob, reading: Reading, kindsOf: KindsOf): Promise<Sample> {
   try {
     const intake = await open(file, reading, SAMPLE, kindsOf)

@@ -3,7 +3,7 @@ import type { StageProgress } from './import-run.js'
 
 export type Rate = Readonly<{ rows: number; bytes: number; secondsLeft: number }>
 
-/** Chunks staged before are only read, which takes almost no time and predicts nothing. */
+/** The rate without chunks that were staged before: reading them takes almost no time, and predicts nothing. */
 export class RateClock {
   readonly #now: () => number
   #began: number

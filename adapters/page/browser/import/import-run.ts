@@ -31,7 +31,7 @@ export type Target =
 /** `row`: counted from 0 in the file. `line`: of CSV or TSV that was checked in one piece, counted from 1. */
 export type Problem = Omit<ImportProblem, 'place'> & Readonly<{ line?: number }>
 
-/** In the server's form. `serial`: the chunk in which `row` counts. */
+/** A problem in the server's form. `serial`: the chunk in which `row` is counted. */
 type SentProblem = Problem & Readonly<{ serial?: string }>
 
 type SentCheck = CheckOf<SentProblem>
@@ -106,7 +106,7 @@ export class ImportRun {
       parallel: PARALLEL,
       signal,
       onProgress: (progress) => {
-        // Among concurrent chunks another one, of the same length, may be counted instead.
+        // Chunks are sent concurrently, so another chunk may be counted instead, which has about the same length.
         if (stash.skipped > chunksSkipped) {
           chunksSkipped++
           skipped.rows += progress.rows - last.rows
@@ -184,7 +184,7 @@ export class ImportRun {
     }))
     const { tableId, version } = await this.#located(sent)
     await this.discard()
-    // A merge that changed nothing has none.
+    // A merge that changed nothing has no receipt.
     const receipt = await fetchReceipt<Receipt>(requests, tableId, version, undefined)
     return { tableId, version, receipt, read: this.#read }
   }

@@ -54,7 +54,7 @@ export class TargetForm {
     this.#takeKey()
   }
 
-  /** undefined: something is missing. */
+  /** The target. undefined: a part of the form is not filled in. */
   get target(): Target | undefined {
     const mode = this.#mode.value
     const tableId = this.#table.value

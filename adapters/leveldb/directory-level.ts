@@ -4,8 +4,8 @@ import { type LevelOperation, storageError } from '../../src/kv/level-database.j
 import { ClassicLevel } from './classic-level.js'
 
 /**
- * The internal methods of a chained batch, without the checks, encodings, hooks and events of its public ones, which
- * are not needed here. abstract-level documents them for implementations.
+ * The internal methods of a chained batch. They lack the checks, encodings, hooks and events of its public methods,
+ * which are not needed here. abstract-level documents them for implementations.
  */
 type BareBatch = Readonly<{
   _put(key: Bytes, value: Bytes): void
@@ -14,7 +14,7 @@ type BareBatch = Readonly<{
   _write(options: { sync: boolean }): Promise<void>
 }>
 
-/** The same for an array batch. */
+/** The internal method for an array batch. */
 type BareLevel = Readonly<{
   _batch(operations: readonly LevelOperation[], options: { sync: boolean }): Promise<void>
 }>

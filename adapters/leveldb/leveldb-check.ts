@@ -4,8 +4,8 @@
 //
 // Invariants:
 // - Nothing is changed, so a damaged database is preserved.
-// - Every byte of the tables in the manifest, and of the logs that will be replayed, is checked. (Leftover files are
-//   not.)
+// - Every byte of the tables in the manifest, and of the logs that will be replayed, is checked. Leftover files are not
+//   checked.
 import type { FileHandle } from 'node:fs/promises'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -26,8 +26,8 @@ const COMPRESSION = { none: 0, snappy: 1 } as const
 type Handle = Readonly<{ offset: number; bytes: number }>
 
 /**
- * @param expected - The required commits. If a loss is accepted, damaged tables are accepted too, but no damage that
- *   would end the process.
+ * @param expected - The required commits. If a loss is accepted, damaged tables are accepted too. Damage that would end
+ *   the process is never accepted.
  * @throws {StoreError} DATA_CORRUPT, with the file and its damage; DATA_LOSS
  */
 export async function checkDatabaseFiles(folder: string, expected: Expected): Promise<void> {
@@ -78,7 +78,7 @@ class TableCheck {
       first ??= entries[0]?.key
       last = entries[entries.length - 1]?.key
     }
-    // Filters too: a flipped bit in one would hide existing keys.
+    // Filters are checked too, because a flipped bit in a filter would hide existing keys.
     for (const { value } of entriesOfBlock(await this.#block(meta))) {
       const filter = handleOf(new Cursor(value))
       if (filter.offset !== end) throw new Malformed(`a gap is at byte ${end}`)

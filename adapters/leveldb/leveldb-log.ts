@@ -70,7 +70,7 @@ class LogParser {
     for (let at = 0; at + HEADER_BYTES <= block.length; ) {
       const end = at + HEADER_BYTES + block.readUInt16LE(at + 4)
       const type = block[at + 6] ?? 0
-      if (end > block.length && isLast) return // Its writer was interrupted.
+      if (end > block.length && isLast) return // The writer of the part was interrupted.
       const isZero = type === PART.zero && end === at + HEADER_BYTES
       if (end > block.length || isZero || !isIntact(block.subarray(at, end))) {
         this.#parts = null

@@ -120,7 +120,7 @@ class ManifestReader implements LogVisitor {
     if (this.#edits++ > 0) throw new Malformed('it names its comparator twice')
   }
 
-  /** LevelDB has always written 0 for many years. */
+  /** The number of a previous log. For many years LevelDB has written only 0. */
   #previousLog(number: number): void {
     if (number !== 0) throw new Malformed('it names a second log')
   }

@@ -28,7 +28,7 @@ const OPERATION = { deletion: 0, value: 1 } as const
 
 /** The required content of the logs. */
 export type Expected = Readonly<{
-  /** A commit that the database must contain; null: commits may be missing as far as LevelDB accepts that. */
+  /** A commit that the database must contain. null: commits may be missing, as far as LevelDB accepts the logs. */
   atLeast: number | null
   /** CRC-32 of the name of the store that wrote the logs. */
   storeCrc: number
@@ -79,7 +79,7 @@ class ReplayCheck implements LogVisitor {
   lastCommit: number | undefined
   /** The next expected sequence number. */
   #next: number
-  /** Whether a lower one is also accepted. */
+  /** Whether a lower sequence number than `#next` is also accepted. */
   #mayBeLower = false
   #path = ''
   #damage: string | undefined

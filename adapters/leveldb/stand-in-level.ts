@@ -18,7 +18,7 @@ const TABLE_PATTERN = /^(\d+)\.(?:ldb|sst)$/
 const COPIED_PATTERN = /^(?:CURRENT|MANIFEST-\d+|\d+\.log)$/
 const LOCK_FILE = 'LOCK'
 
-/** Places that may have room: the system's folder for temporary files, and on Linux the one in memory. */
+/** Places that may have room: the system's folder for temporary files, and on Linux the folder in memory. */
 function places(): ReadonlySet<string> {
   return new Set([tmpdir(), '/dev/shm'])
 }
@@ -31,7 +31,7 @@ class StandInLevel extends DirectoryLevel {
 }
 
 /**
- * Opens a database with the content of the one in `folder`.
+ * Opens a stand-in with the content of the database in `folder`.
  * @param full - The failure to open that database.
  * @throws {StoreError} INSUFFICIENT_STORAGE: there is no room for the stand-in either; STORE_LOCKED, DATA_CORRUPT,
  *   DATA_LOSS

@@ -30,7 +30,7 @@ export type S3Request = Readonly<{
   memory?: Bytes | undefined
   /** The maximum number of bytes in the body of a successful answer. Default: the maximum of an XML document. */
   bytesMax?: number
-  /** Whether the request cleans up after a failure. It then has few attempts, and is sent while the client closes. */
+  /** Whether the request cleans up after a failure. It has few attempts, and is sent even while the client closes. */
   isCleanup?: boolean
 }>
 

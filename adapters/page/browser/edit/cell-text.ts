@@ -29,7 +29,7 @@ export function textOfCell(value: unknown, { items }: ColumnType): string {
   return isPlain ? lines.join('\n') : jsonText(value)
 }
 
-/** The rules for the texts of each kind. The store has the last word, and for kinds without a rule here the only one. */
+/** The rules for the texts of each kind. The store decides finally. For kinds without a rule here, it alone decides. */
 const RULES: Readonly<Record<string, (text: string) => boolean>> = {
   date: isDate,
   time: isTime,

@@ -15,11 +15,11 @@ type Actions = Readonly<{
   filterBy: () => void
   /** undefined: the column must not be changed. */
   changeColumn: ((what: ColumnChange) => void) | undefined
-  /** Returns the focus. */
+  /** Called when the menu returns the focus. */
   onBack: () => void
 }>
 
-/** @param at - Its place: the container, and the distance from its left edge, in pixels. */
+/** @param at - The place of the menu: the container, and the distance from its left edge, in pixels. */
 export function openColumnMenu(
   at: Readonly<{ place: HTMLElement; left: number }>,
   column: Column,

@@ -5,7 +5,7 @@ import { button, el, fill, start } from '../base/dom.js'
 import { shownBytes } from '../base/show.js'
 import * as TEXT from '../base/texts.js'
 
-/** Only types without scripts and addresses: no SVG. */
+/** The types of pictures that are shown: types that contain no scripts and addresses, so SVG is not among them. */
 const PICTURES: ReadonlySet<string> = new Set([
   'image/png',
   'image/jpeg',

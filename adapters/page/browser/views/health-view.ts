@@ -28,7 +28,7 @@ type Reading = Readonly<{ samples: Samples; at: number }>
 type PlotOf = Readonly<{
   plot: Plot
   value: (before: Reading, after: Reading) => number | undefined
-  /** The value of a sample that took this many seconds. */
+  /** The value of a sample. @param seconds - The time that the sample covers. */
   ofDay: (sample: DaySample, seconds: number) => number | undefined
 }>
 
@@ -49,7 +49,7 @@ class HealthView {
   readonly #facts = el('div', { class: 'plots' })
   readonly #problem = el('p', { class: 'problem', role: 'alert' })
   readonly #plots = plots()
-  /** Problems, shown first. */
+  /** The element with the problems, which is shown first. */
   readonly #state = el('div', { class: 'health', role: 'status' })
   readonly #period = el(
     'select',
@@ -136,7 +136,7 @@ class HealthView {
       fill(this.#state, ...said.map((text) => el('p', {}, text)))
   }
 
-  /** Reads the lists, once: a store without maintenance has not counted its bytes. */
+  /** Reads the lists once, because a store without maintenance has not counted its bytes. */
   #count(): void {
     if (this.#isCounted) return
     this.#isCounted = true
@@ -266,7 +266,7 @@ function sumHeldBytes(held: ReadonlyMap<string, number>): number {
   return [...held.values()].reduce((all, bytes) => all + bytes, 0)
 }
 
-/** The last sample has not ended: below this time its rate per second is unreliable. */
+/** The minimum time of the last sample, in seconds: it has not ended, and a shorter one has an unreliable rate. */
 const SHORTEST_S = 60
 
 /** A value for each interval since the first sample: without a sample nothing happened. */

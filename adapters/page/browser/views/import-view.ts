@@ -105,7 +105,7 @@ class ImportView {
     }
   }
 
-  /** Whether it is shown and stays so: for a moment after leaving, a view is still shown. */
+  /** Whether the view is shown and stays shown: for a moment after a person leaves it, a view is still shown. */
   get #isSeen(): boolean {
     return this.view.element.isConnected && location.hash.startsWith('#/import')
   }
@@ -133,7 +133,7 @@ class ImportView {
     start(prepare(), this.#context.fail)
   }
 
-  /** @param said - How it is read, as far as known. */
+  /** @param said - How the file is read, as far as it is known. */
   #prepare(file: File, said: GivenReading): void {
     const { api } = this.#context
     this.#step = 'choosing'

@@ -12,13 +12,13 @@ import { WidthsOfTables } from '../grid/grid-columns.js'
 export type View = Readonly<{
   element: HTMLElement
   title: string
-  /** Called once it is in the document. */
+  /** Called once the view is in the document. */
   onShown?: () => void
-  /** Takes the focus, if it had it before the view was reopened. */
+  /** Takes the focus, if the view had the focus before it was reopened. */
   focus?: () => void
   /** Takes a file that was dropped anywhere on the page. Files that no view takes open the import. */
   onFile?: (file: File) => void
-  /** Whether it continues in the background: then it is not closed, and is restored when its tab is opened. */
+  /** Whether the view continues in the background: then it is not closed, and returns when its tab is opened. */
   isGoingOn?: () => boolean
   close(): void
 }>
@@ -46,7 +46,7 @@ export type ViewContext = Readonly<{
   take: (file: File) => void
 }>
 
-/** A person's key may turn out to be read-only. */
+/** Whether a person may write. Their key may turn out to be read-only. */
 export function mayWrite({ session }: ViewContext): boolean {
   return session.mode === 'key' || session.writable
 }

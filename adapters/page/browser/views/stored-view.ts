@@ -34,7 +34,7 @@ type Part = Readonly<{
 
 /** All lists have the same number of columns, with the same widths, so that they align. */
 const COLUMNS = 6
-/** The column of sizes, and of states. */
+/** The index of the column with sizes or states. */
 const SIZE_AT = 2
 
 /** Each section reads its own list: a key may be allowed to read one and not another. */

@@ -22,7 +22,7 @@ export type TableState = Readonly<{
   isSchema: boolean
 }>
 
-/** What the address lacks, or has for missing columns, gets its default. */
+/** The state in an address. Parts that the address lacks, or that name missing columns, get their defaults. */
 export function parseAddress(text: string, columns: readonly Column[]): TableState {
   const query = new URLSearchParams(text)
   const ids = columns.map(({ id }) => id)

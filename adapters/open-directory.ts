@@ -61,7 +61,7 @@ export async function openDirectory(
     onEvent: publishing(onEvent),
     sources: isSources(given) ? given : nodeSources(given),
   }
-  // Before a new directory is made.
+  // Before a new directory is made: wrong options must not leave one.
   checkStoreOptions(storeOptions)
   const { kv, objects, close } = await openDirectoryPorts(directory, {
     acceptLoss,
@@ -83,7 +83,7 @@ function publishing(onEvent: StoreOptions['onEvent']): StoreOptions['onEvent'] {
   if (typeof onEvent !== 'function') return onEvent
   return (event) => {
     publishEvent(event)
-    return onEvent(event) // Its promise, too.
+    return onEvent(event) // `openStore` gets its promise, too.
   }
 }
 

@@ -45,7 +45,7 @@ export function publishEvent(event: StoreEvent): void {
 
 /**
  * Publishes the start of a request, serves it, and publishes its end: after its answer was sent, or its connection was
- * lost. Stores bound to the first channel apply to the work on the request.
+ * lost. An AsyncLocalStorage bound to the first channel (`bindStore`) has its value during the work on the request.
  */
 export function publishRequest(
   request: IncomingMessage,

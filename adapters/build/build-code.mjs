@@ -71,7 +71,7 @@ async function write(dir, input, target, output) {
     external: (id) => !id.startsWith('.') && !isAbsolute(id) && !id.endsWith('.ts'),
     treeshake: { moduleSideEffects: false },
     onLog(level, { code, message }) {
-      // `ports` has only types.
+      // `ports` has only types, so that its bundle is empty.
       if (level === 'warn' && code !== 'EMPTY_BUNDLE') throw new Error(message)
     },
   })
@@ -81,10 +81,10 @@ async function write(dir, input, target, output) {
 
 async function writePackage(dir) {
   await write(dir, LIBRARY, 'node20', { manualChunks: chunkOf })
-  // Programs that only use a server load nothing of a store.
+  // A bundle of its own: programs that only use a server load nothing of a store.
   await write(dir, { client: 'src/client/client.ts' }, 'es2022')
   await chmod(join(dir, 'cli.js'), 0o755)
-  // The text that a server sends. The source has indentation.
+  // As servers send it: without the indentation of the source.
   const document = JSON.parse(await readFile('src/contract/openapi/openapi.json', 'utf8'))
   await writeFile(join(dir, 'openapi.json'), `${JSON.stringify(document)}\n`)
 }

@@ -22,7 +22,7 @@ async function runProcess(): Promise<number> {
   return output.exitCode ?? code
 }
 
-/** The exit code after the output could not be written. The failure may appear after the command has ended. */
+/** `exitCode`: undefined until the output cannot be written, which may happen even after the command has ended. */
 type Output = { exitCode: number | undefined }
 
 /** If the reader of the output stops, as `head` does, the command stops silently. */

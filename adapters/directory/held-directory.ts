@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { StoreError } from '../../src/base/store-error.js'
 import { fileError } from '../fs/fs-error.js'
 
-/** Interval between full checks, in milliseconds. The names that only they check change after kv/LOCK. */
+/** Interval between full checks, in milliseconds. A takeover changes kv/LOCK before the names that only they check. */
 const WHOLE_CHECK_MS = 1_000
 
 /** Identifies a file or a directory independently of its name. */

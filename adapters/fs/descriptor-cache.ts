@@ -32,8 +32,8 @@ export const TABLE_FIRST = 256
 const TABLE_SPARE = 16
 
 /**
- * The maximum number of descriptors opened to make the table grow. Fewer are free below its end, but others may be closed
- * meanwhile.
+ * The maximum number of descriptors opened to make the table grow. About `TABLE_SPARE` are free below its end, but more
+ * may become free meanwhile.
  */
 const GROW_OPENS_MAX = 64
 

@@ -43,7 +43,7 @@ export function openFile(path: string, flags: 'r' | 'wx' | number): Promise<numb
 
 /**
  * Flags for a new file whose writes end when the bytes are on disk: like `fdatasync` after each write, without another
- * trip to the thread pool. Linux only; elsewhere Node's sync does more.
+ * trip to the thread pool. Linux only: on other systems, the flag guarantees less than Node's sync.
  */
 export const WRITE_THROUGH: number | undefined =
   process.platform === 'linux'

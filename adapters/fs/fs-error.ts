@@ -6,7 +6,7 @@ const FULL_CODES: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT'])
 
 /** The system's code of a failure, such as `ENOENT`; undefined: not a failure of the system. */
 export function systemCode(failure: unknown): string | undefined {
-  const { code } = Object(failure) as NodeJS.ErrnoException // The error may be of another realm: test runners have their own `Error`.
+  const { code } = Object(failure) as NodeJS.ErrnoException // Not `instanceof`: test runners have their own `Error`.
   return code
 }
 

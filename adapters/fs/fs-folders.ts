@@ -174,7 +174,7 @@ export class Folders {
   }
 }
 
-/** An empty folder costs almost nothing, so a failure to remove it is ignored. */
+/** Removes an empty folder. A failure is ignored, because an empty folder costs almost nothing. */
 async function removeEmpty(path: string): Promise<void> {
   await rmdir(path).catch((failure: unknown) => systemCode(failure))
 }

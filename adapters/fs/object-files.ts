@@ -113,7 +113,7 @@ async function readLong(
   }
 }
 
-/** Uncleared memory, because it is filled or cut off. Never from a pool, because the caller may keep it. */
+/** Memory for a read. It is not cleared: unread bytes are cut off. Never from a pool, as the caller may keep it. */
 function memoryFor(length: number, given: Uint8Array | undefined): Uint8Array {
   if (given !== undefined && given.length >= length) return given.subarray(0, length)
   const { buffer } = Buffer.allocUnsafeSlow(length)

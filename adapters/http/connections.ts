@@ -222,7 +222,7 @@ class Connections {
     if (!this.#known.has(connection) && this.#known.size >= knownMax) {
       const other = this.#known.givesWay(sender, ({ underWay }) => underWay.size === 0)
       if (other === 'refused') return false
-      if (other !== 'busy') this.#close(other) // Otherwise there is room beyond the share.
+      if (other !== 'busy') this.#close(other) // If `busy`, the connection is admitted beyond the share.
     }
     this.#known.set(connection, sender)
     this.#endKeyless(connection)
@@ -263,7 +263,7 @@ class Connections {
     for (const event of ['upgrade', 'connect']) {
       const onTaken = ({ socket }: IncomingMessage): void => {
         const connection = this.#find(socket)
-        if (server.listenerCount(event) === 1) socket.destroy() // The listeners were removed, and no other takes the connection.
+        if (server.listenerCount(event) === 1) socket.destroy() // Only this listener is left.
         if (connection === undefined) return
         connection.isTaken = true
         this.#known.delete(connection)

@@ -137,7 +137,7 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
     const isOurs =
       target === undefined || contract.isRoute(pathBelowBase(request, target, basePath))
     if (!isOurs) return next?.()
-    request.on('error', () => {}) // A broken connection is also seen by its readers and writers.
+    request.on('error', () => {}) // Readers and writers handle a broken connection themselves.
     response.on('error', () => {})
     takeTurn(request, response, () =>
       publishRequest(request, (onAnswered) => serve(request, response, onAnswered, host)).catch(
@@ -299,7 +299,7 @@ async function refuseSlow(request: IncomingMessage, response: ServerResponse): P
   response.writeHead(408, {
     ...SECURITY_HEADERS,
     'content-type': JSON_TYPE,
-    'access-control-allow-origin': '*', // Also readable for a page that sends a file.
+    'access-control-allow-origin': '*', // A page of another origin that sends a file may read it.
     'content-length': Buffer.byteLength(body),
     connection: 'close',
   })

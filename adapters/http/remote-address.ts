@@ -72,7 +72,7 @@ export class TrustedProxies {
   }
 }
 
-/** Some proxies add the port: `192.0.2.1:80`, `[2001:db8::1]:80`. */
+/** An address without the port that some proxies add: `192.0.2.1:80`, `[2001:db8::1]:80`. */
 function withoutPort(text: string): string {
   const [, bracketed, plain] = /^(?:\[([^\]]*)\](?::[0-9]+)?|([0-9.]+):[0-9]+)$/.exec(text) ?? []
   return bracketed ?? plain ?? text

@@ -27,7 +27,7 @@ function withoutDefaultPort(scheme: string, host: string): string {
   return port !== '' && name.endsWith(port) ? name.slice(0, -port.length) : name
 }
 
-/** The hosts of URLs, in the form for `targetOf`. */
+/** The hosts of URLs, in the form for `parseRequestTarget`. */
 export function hostsOf(urls: readonly (string | undefined)[]): ReadonlySet<string> {
   return new Set(urls.flatMap((url) => (url === undefined ? [] : [new URL(url).host])))
 }

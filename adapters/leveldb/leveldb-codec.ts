@@ -124,7 +124,7 @@ export function compareInternalKeys(left: Buffer, right: Buffer): number {
 const UNPACKED_BYTES_MAX = 256 * 1024 * 1024
 
 /**
- * Decompresses Snappy's raw format. An open waits for all blocks of a database, so no buffer is allocated per part.
+ * Decompresses Snappy's raw format. It allocates no buffer per part: an open waits for all blocks of a database.
  * @throws {Malformed}
  */
 export function unpackSnappy(packed: Buffer): Buffer {

@@ -114,7 +114,7 @@ class ManifestReader implements LogVisitor {
     else throw new Malformed(`a field has the unknown tag ${tag}`)
   }
 
-  /** Only the first edit of a manifest names a comparator. */
+  /** Checks the name of the comparator, which only the first edit of a manifest has. */
   #comparator(name: string): void {
     if (name !== COMPARATOR) throw new Malformed('its keys are ordered by another comparator')
     if (this.#edits++ > 0) throw new Malformed('it names its comparator twice')

@@ -18,11 +18,11 @@ export type GuardOptions = Readonly<{
   token: string
   /** The key of the team, which decides what the page may do. */
   key: string
-  /** A key that also lists what only those who may write are told. */
+  /** A key that may write, used only for the list of staged rows: the contract shows it to no other keys. */
   listKey: string
   /** The admin key, for metrics and verification. */
   adminKey: string
-  /** Its key is what the token is exchanged for. */
+  /** The answer to a request with the token: it has the key of the session, which replaces the token. */
   session: Extract<PageSession, { mode: 'session' }>
 }>
 
@@ -85,15 +85,15 @@ function isSameSecret(given: string, expected: string): boolean {
   return timingSafeEqual(digest(given), digest(expected))
 }
 
-/** The files of the page hold no data. Those of rows are read by whoever knows their URL, as from any server. */
+/** The files of the page hold no data. Files of a team are public to whoever knows their URL, on any server. */
 function isPublic({ method = '' }: IncomingMessage, path: string): boolean {
   if (method !== 'GET' && method !== 'HEAD') return false
   return PAGE_FILES.has(path) || /^\/files\/[^/]+$/.test(path)
 }
 
 /**
- * Whether a page of another origin asks. Browsers send `Sec-Fetch-Site`, and `Origin` with every request that may change
- * something; one that changes something and has no `Origin` of ours is refused too.
+ * Whether a request comes from a page of another origin: by `Sec-Fetch-Site` and `Origin`. Browsers send `Origin` with
+ * every request that may change something, so such a request without it is refused, too.
  */
 function isForeign({ method = '', headers }: IncomingMessage, host: string): boolean {
   const { origin, 'sec-fetch-site': site } = headers
@@ -102,12 +102,12 @@ function isForeign({ method = '', headers }: IncomingMessage, host: string): boo
   return method !== 'GET' && method !== 'HEAD'
 }
 
-/** Gives a request the key, in the place of whatever it says itself. */
+/** Replaces the `Authorization` of a request, whatever it is, by one with the key. */
 function setBearerKey({ headers }: IncomingMessage, key: string): void {
   headers.authorization = `Bearer ${key}`
 }
 
-/** In the form of the contract. */
+/** Answers with an error in the form of the contract. */
 function answerRefused(response: ServerResponse, status: number, message: string): void {
   response.setHeader('connection', 'close')
   answer(response, status, JSON.stringify({ error: { type: 'request_error', message } }))

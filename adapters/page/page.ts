@@ -5,8 +5,8 @@ import type { ContractResponse } from '../../src/ports.js'
 import type { PageFiles } from './build-page.js'
 
 /**
- * Nothing runs or is shown but the files of the page and what the store serves: no inline script, no other origin, no
- * frame around it. Scripts that would come in by a text of a row have no way in.
+ * The browser loads scripts, styles and images only from this origin, runs no inline scripts, makes requests only to
+ * this origin, and shows the page in no frame. So a script in the text of a row cannot run.
  */
 const POLICY = [
   "default-src 'none'",
@@ -39,7 +39,7 @@ export const PAGE_FILES: ReadonlySet<string> = new Set([
   '/page/icon.svg',
 ])
 
-/** Where the page asks how it gets its rights. */
+/** The path at which the page asks how it gets its rights: a `PageSession`. */
 export const SESSION_PATH = '/page/session'
 
 type PageFile = Readonly<{ type: string; text: (files: PageFiles) => string }>
@@ -60,7 +60,7 @@ export function withPage(contract: Contract): Contract {
     files ??= import('./page-files.js')
       .then(({ pageFiles }) => pageFiles())
       .catch((failure: unknown) => {
-        files = undefined // It is made again by the next request.
+        files = undefined // The next request tries again.
         throw failure
       })
     const headers = { ...PAGE_HEADERS, 'content-type': file.type }

@@ -1,4 +1,4 @@
-// The plan of a commit: each key once, in order, sealed.
+// The plan of a commit: its keys, each once and in order, with sealed values.
 import { type Bytes, compareBytes, concatBytes, sameValue } from '../../src/base/bytes.js'
 import { invariant } from '../../src/base/invariant.js'
 import { byteText } from '../../src/base/platform.js'

@@ -36,7 +36,7 @@ function unless(condition: string): string {
 const MARKED = `case when (select count(*) from mark) = 1 then 1
     else ('fenced' || (select count(*) from mark))::int end`
 
-/** The parts of a statement: unneeded ones would cost time. */
+/** Which parts a statement has. Parts that its commit does not need would cost time. */
 type Parts = Readonly<Record<'locked' | 'shared' | 'inserted' | 'puts' | 'deletes', boolean>>
 
 function partsOf({ locked, shared, inserted, puts, deletes }: CommitPlan): Parts {

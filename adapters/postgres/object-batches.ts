@@ -5,7 +5,7 @@ import { cutContentParts } from '../../src/objects/object-parts.js'
 /** Bytes written together. All batches have equal length except the last, which may be empty. */
 export type Batch = Readonly<{ bytes: Bytes; isLast: boolean }>
 
-/** At least one batch. For a stream, two batches are in memory at a time. */
+/** Cuts content into at least one batch. Of a stream, two batches are in memory at a time. */
 export async function* cutIntoBatches(
   content: Bytes | AsyncIterable<Bytes>,
   batchBytes: number,

@@ -206,7 +206,7 @@ class PostgresKv implements KvStore {
     return session
   }
 
-  /** A new connection may lead to a server that lacks commits which this store has acknowledged or returned. */
+  /** Checks the version base of a new connection, whose server may lack commits that this store has acknowledged. */
   async #beginViews(
     connection: PostgresConnection,
     names: TableNames,

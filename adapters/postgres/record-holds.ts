@@ -39,7 +39,7 @@ type Hold = Readonly<{
 export class RecordHolds {
   readonly #pool: ConnectionPool<CommitSession>
   readonly #lock: Statement
-  /** Consecutive refused commits, by partition and key as text. */
+  /** The number of consecutive refused commits on a record, by partition and key as text. */
   readonly #refusals = new BoundedMap<string, number>(COUNTED_MAX)
   readonly #holds = new Map<string, Hold>()
 
@@ -52,7 +52,7 @@ export class RecordHolds {
     }
   }
 
-  /** Whether nothing is held, and no commit was refused since the last write. */
+  /** Whether nothing is held, and no refusals are counted. */
   get isIdle(): boolean {
     return this.#refusals.size === 0 && this.#holds.size === 0
   }

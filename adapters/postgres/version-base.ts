@@ -50,7 +50,7 @@ export function readPostgresVersionBase(options: PostgresKvOptions): Promise<num
 }
 
 /**
- * Raises the version base to `base`, unless it is higher.
+ * Raises the version base to `base`, unless it is already as high.
  * @returns the number of ended sessions
  */
 export async function raiseTo(

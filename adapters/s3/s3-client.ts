@@ -25,7 +25,7 @@ export type S3Request = Readonly<{
   body?: Bytes
   /** Refusals to return to the caller as answers, such as `404 NoSuchKey`; `404` alone matches any code. */
   refusals?: readonly string[]
-  /** Finds a fault in an answer that is no refusal, or is one of `refusals`. */
+  /** Finds a failure in an answer that would otherwise be returned: a success, or one of `refusals`. */
   failureIn?: (answer: S3Answer) => S3Failure | undefined
   memory?: Bytes | undefined
   /** The maximum number of bytes in the body of a successful answer. Default: the maximum of an XML document. */

@@ -105,7 +105,7 @@ export function connectionFailure(failure: Error): S3Failure {
   })
 }
 
-/** The failure of a function that returns credentials. A StoreError concerns its result, and does not change. */
+/** The failure of the function that returns credentials. A StoreError, about what it returned, does not change. */
 export function credentialsFailure(failure: unknown): unknown {
   if (isStoreError(failure)) return failure
   const reason = messageOf(failure)

@@ -235,7 +235,7 @@ export async function removeRemains(client: S3Client, { key, mark }: Remains): P
   }
 }
 
-/** A server that takes long to join the parts begins its answer with status 200, but may end it with an error. */
+/** The error in an answer with status 200: a server that takes long to join parts sends the status first. */
 function lateFailure({ status, body }: S3Answer): S3Failure | undefined {
   const xml = xmlText(body)
   return status === 200 && xml.includes('<Error>')

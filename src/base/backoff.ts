@@ -4,7 +4,7 @@ import { monotonicMs } from './clock.js'
 import { pause } from './pause.js'
 import type { Random } from './random.js'
 
-/** In milliseconds: the longest wait after the first attempt, which doubles with each attempt, and its upper limit. */
+/** The longest wait after the first attempt, and the limit up to which it doubles per attempt; in milliseconds. */
 export type BackoffRange = Readonly<{ firstMs: number; maxMs: number }>
 
 /**
@@ -26,7 +26,7 @@ export type RetryBounds = Readonly<{
   backoff: Backoff
   /** The maximum number of attempts. Default: unlimited. */
   attemptsMax?: number
-  /** The end of the last pause, by the monotonic clock. */
+  /** No pause may end after this time of the monotonic clock; the last failure is thrown instead. */
   deadlineMs: number
 }>
 

@@ -54,7 +54,7 @@ export class ByteCache<Value> {
     return old
   }
 
-  /** Replaces the value of an entry, if there is one. @param keep - Returns the new value for the old one. */
+  /** Replaces the value of an entry, if there is one. @param keep - Makes the value to store, such as a copy. */
   replace(key: string, value: Value, keep: (value: Value) => Value): void {
     const before = this.#young.get(key)
     if (before === undefined && !this.#old.has(key)) return

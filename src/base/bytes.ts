@@ -10,7 +10,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 export const NO_BYTES: Bytes = new Uint8Array(0)
 
-/** The same memory as a plain Uint8Array: views of it are made faster than of a runtime's subclass. */
+/** The same memory as a plain Uint8Array. Views of it are made faster than of a subclass, such as Node's Buffer. */
 export function plainView({ buffer, byteOffset, length }: Bytes): Bytes {
   return new Uint8Array(buffer, byteOffset, length)
 }
@@ -217,8 +217,8 @@ export function utf16Length(bytes: Bytes, from: number, to: number): number {
 }
 
 /**
- * The text of a quoted field, given without its quotes, with doubled quotes resolved. Works on bytes, since there may
- * be millions.
+ * The text of a quoted field, given without its quotes, with doubled quotes resolved. Works on bytes, since a field
+ * may have millions of quotes.
  */
 export function unquotedText(bytes: Bytes, from: number, to: number): string {
   const plain = new Uint8Array(to - from)

@@ -22,7 +22,7 @@ export function monotonicMs(): number {
 export class StoreClock implements Clock {
   readonly #clock: Clock
   #lifetimeMs: number
-  /** The monotonic time of the last measurement. */
+  /** The monotonic time at which `#lifetimeMs` was last updated. */
   #measuredAt: number
   readonly #skewMsMax: number
   /** A lower bound of this clock's lead over the database's clock; negative: it is behind. */
@@ -71,7 +71,7 @@ export class StoreClock implements Clock {
 
   /**
    * The current time for the end of lifetimes, in milliseconds since 1970 UTC: never ahead of `now`, and no faster than
-   * monotonic time. So nothing ends early when the clock is set forward, or back and right again.
+   * monotonic time. So nothing ends early when the clock is set forward, or set back and then corrected.
    * @throws {StoreError} as `stampMs`
    */
   lifetimeMs(): number {

@@ -79,21 +79,21 @@ type Zlib = Readonly<{
 }>
 
 /**
- * Fastest level of each codec for incoming frames (PERFORMANCE.md, P10). Level 3 of zstd takes 5 % less space and is
- * read faster (P36).
+ * `fast` is the fastest level of each codec (PERFORMANCE.md, P10). Output of zstd's level 3 takes 5 % less space than
+ * that of level 1, and is read faster (P36).
  */
 const DEFLATE_LEVEL = { fast: 1, thorough: 6 } as const satisfies Record<Effort, number>
 const ZSTD_LEVEL: Readonly<Record<Effort, number>> = { fast: 1, thorough: 3 }
 
 /**
- * Larger pieces are decompressed on another thread, with a stream of their own; a piece of this size takes the main
- * thread a millisecond (PERFORMANCE.md, P9). Only frames of one large row are larger.
+ * Larger pieces are decompressed on another thread, each with a new stream; a piece of this size takes the main thread
+ * a millisecond (PERFORMANCE.md, P9). Only frames of one large row are larger.
  */
 const SMALL_BYTES_MAX = 512 * 1024
 
 /**
- * The size of a frame of short rows. Larger pieces are compressed on another thread, which costs this one less
- * (PERFORMANCE.md, P41).
+ * Pieces of at most this size, such as frames of short rows, are compressed on the main thread. For larger pieces,
+ * another thread costs the main thread less (PERFORMANCE.md, P41).
  */
 const AT_ONCE_BYTES_MAX = 24 * 1024
 
@@ -193,7 +193,7 @@ function copied(bytes: Bytes, memory: Bytes | undefined): Bytes {
   return memory.subarray(0, bytes.length)
 }
 
-/** A DEFLATE stream ends with its piece, and must be reset. */
+/** Resets a DEFLATE stream. It ends with its piece, so it must be reset before the next one. */
 function reset(stream: ZlibStream): void {
   ;(stream as ZlibStream & { reset(): void }).reset()
 }
@@ -213,7 +213,7 @@ function packerOf(packingOf: (effort: Effort) => Packing): Codec['compress'] {
       const options = { ...ROOM, ...settings, maxOutputLength: outBytesMax }
       return plainView((await convertAsync(convert, raw, options)).buffer)
     }
-    // Growing output is not cut off, because that would destroy the stream.
+    // The output is not cut off at `outBytesMax`, because that would destroy the stream.
     const stored = await lanes.run(raw)
     return stored.length > outBytesMax ? null : stored
   }

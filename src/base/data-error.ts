@@ -35,7 +35,7 @@ export function isDataError(failure: unknown): failure is StoreError {
   return isStoreError(failure) && failure.code.startsWith('COLUMN_')
 }
 
-/** The number of rows and lines before the part of the input from which an error counts. */
+/** The number of rows and lines before a part of the input, for errors that count rows and lines within the part. */
 export type PlaceShift = Readonly<{ rows: number; lines: number }>
 
 /** The same error, with row and line counted in the whole input. Other failures do not change. */

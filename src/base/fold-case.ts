@@ -22,7 +22,7 @@ function foldMapped(text: string): string {
   return lower.replaceAll('ς', 'σ').replace(CHEROKEE, (letters) => letters.toUpperCase())
 }
 
-/** Lower-case letters from `à` to `ſ` without a decomposition that Unicode's root collation treats as `a` to `z`. */
+/** Lower-case letters from `à` to `ſ` that do not decompose, but count as `a` to `z` in Unicode's root collation. */
 const PLAIN: Readonly<Record<string, string>> = Object.freeze({
   ...{ æ: 'ae', ð: 'd', ø: 'o', đ: 'd', ħ: 'h', ł: 'l', œ: 'oe' },
 })
@@ -42,7 +42,7 @@ export const FOLDED_GROWTH = 3
 /** What comparisons ignore: with `noCase`, case; with `noAccents`, case and accents. */
 export type Fold = 'noCase' | 'noAccents'
 
-/** Folds each code point alone, except uncomposed Hangul syllables. In UTF-8, a text may grow `FOLDED_GROWTH` times. */
+/** Folds each code point alone, except uncomposed Hangul syllables. UTF-8 grows to `FOLDED_GROWTH` times at most. */
 export function foldText(fold: Fold, text: string): string {
   const folded = foldCase(text)
   return fold === 'noCase' ? folded : dropAccents(folded)

@@ -57,7 +57,7 @@ export class KeptZlib {
     return undefined
   }
 
-  /** Must be called when the public call has converted a piece that `run` did not. */
+  /** Ends the use of `run`. Must be called when the public call has converted a piece that `run` did not. */
   giveUp(): void {
     this.#isUsable = false
   }

@@ -49,7 +49,7 @@ export function didYouMean(
 const EDITS_MAX = 2
 
 /**
- * The maximum number of edits for a word. A third of it may be wrong: short words are nearly all close to each other.
+ * The maximum number of edits for a word: at most a third of the word may be wrong, because short words are similar.
  */
 function editsMaxOf({ length }: string): number {
   return Math.min(EDITS_MAX, Math.floor(length / 3))

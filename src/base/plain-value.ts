@@ -6,7 +6,7 @@ import { isPlain, isRecord, tagOf, typeName } from './options.js'
 /** The rule that a value without a meaning breaks. */
 const OF_JSON = 'a value that JSON can represent'
 
-/** A value without a meaning, in the form of messages, and the rule that it breaks. */
+/** The fault of a value that has no meaning as a cell: the value, as messages show it, and the rule that it breaks. */
 export class ValueFault extends Error {
   readonly value: string
   readonly rule: string
@@ -128,7 +128,7 @@ function misfitOf(failure: unknown): string {
 
 /**
  * The JSON of a cell; null: empty; undefined: absent.
- * @param drops - Whether a value without a meaning becomes one that is dropped for not fitting.
+ * @param drops - Whether a value without a meaning becomes an object, which fits no column and is dropped.
  * @throws {ValueFault} unless `drops`
  */
 export function cellToken(

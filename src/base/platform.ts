@@ -24,7 +24,7 @@ type NodeModule = Readonly<{ createRequire?: (from: string) => (name: string) =>
 
 /**
  * A package as Node resolves it from a module at run time; undefined: the runtime is not Node, or there is no such
- * package. For CommonJS packages that require modules of Node, which a bundler's ES module could not do.
+ * package. It serves CommonJS packages that require modules of Node; bundled into an ES module, they could not.
  */
 export function requirePackage(name: string, from: string): unknown {
   const { createRequire } = (builtIn('node:module') as NodeModule | undefined) ?? {}
@@ -188,8 +188,8 @@ function plain(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * Frees the memory of bytes at once: the garbage collector starts a whole cycle for every few megabytes of it. The
- * bytes must not be used afterwards. Where the runtime cannot free memory, the collector will.
+ * Frees the memory of bytes at once. Left to the garbage collector, every few megabytes would start a whole cycle.
+ * The bytes must not be used afterwards. If the runtime cannot free memory at once, the collector will.
  */
 export function freeMemory({ buffer }: Uint8Array): void {
   ;(buffer as { transfer?: (bytes: number) => unknown }).transfer?.(0)
@@ -330,7 +330,7 @@ export const byteSearch: Readonly<{
 
 const compare = /* @__PURE__ */ bufferMethod('compare')
 
-/** Whether `length` bytes at `leftFrom` equal those of `right` at `rightFrom`. Both must have as many. */
+/** Whether `length` bytes of `left` at `leftFrom` equal those of `right` at `rightFrom`. Both must be long enough. */
 export function sameRanges(
   left: Uint8Array,
   leftFrom: number,

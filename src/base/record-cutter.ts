@@ -29,7 +29,7 @@ export type CutRun = Readonly<{
   offset: number
   starts: readonly number[]
   ends: readonly number[]
-  /** JSON only: the records that are the first in the source to name a column. */
+  /** JSON only: the indexes of the rows that are the first in the source to name a column. */
   namingRecords: readonly number[]
 }>
 

@@ -21,7 +21,7 @@ import type { SourceFormat } from './source-format.js'
 
 /** The place and the kind of a fault, if known. */
 type FaultDetails = Readonly<{
-  /** The byte of the source at which it shows; absent for the whole source. */
+  /** The offset in the source at which the fault shows; absent if it concerns the whole source. */
   offset?: number
   /** The line on which the record begins; only for CSV and TSV. */
   line?: number
@@ -79,7 +79,7 @@ export function openRecordScanner(format: SourceFormat): RecordScanner {
 }
 
 /**
- * Records of CSV and TSV: a line break (CRLF, LF or CR) after an even number of quotes ends one.
+ * Records of CSV and TSV. A line break (CRLF, LF or CR) ends a record if the record has an even number of quotes.
  *
  * An empty line belongs to the next record: within a body it is a row without cells, but at the end of a body it is
  * ignored, so no run may end with one.
@@ -169,7 +169,7 @@ class JsonScanner implements RecordScanner {
   #depth = 0
   #inString = false
   #isEscaped = false
-  /** Whether a string here would be a name of a record's member. */
+  /** Whether a string that begins here, at depth 1, is the name of a member of the record. */
   #nameComes = false
   #inName = false
   /** The hash of the name's bytes so far. */
@@ -290,7 +290,7 @@ class JsonScanner implements RecordScanner {
   }
 }
 
-/** Digits, points, signs and colons: most bytes outside strings, and never relevant. */
+/** Whether a byte outside strings never matters to the scan: digits, points, signs and colons, which are most bytes. */
 function isPlainByte(byte: number): boolean {
   return byte > QUOTE && byte < OPEN_BRACKET && byte !== COMMA
 }
@@ -344,7 +344,8 @@ function notAnArray(byte: number, offset: number): SourceFault {
 
 /**
  * Counts the line breaks (CRLF, LF and CR), also in quotes.
- * @param isAfterReturn - Whether a carriage return precedes, which a line feed would complete. Default: false.
+ * @param isAfterReturn - Whether the byte before is a carriage return: a line feed at the beginning belongs to the same
+ *   line break. Default: false.
  */
 export function countLineBreaks(bytes: Uint8Array, isAfterReturn = false): number {
   let count = 0

@@ -13,7 +13,7 @@ export function either(words: readonly string[]): string {
   return [words.slice(0, -1).join(', '), ...words.slice(-1)].filter(Boolean).join(' or ')
 }
 
-/** A message about an argument, with the caller's name for it. Text in quotes is a value, and does not change. */
+/** Replaces the name of an argument in a message by the name that the caller gave. Quoted texts (values) stay. */
 export function withNameGiven(message: string, name: string, given: string): string {
   return message.replace(/"(?:[^"\\]|\\.)*"|\w+/g, (found) => (found === name ? given : found))
 }

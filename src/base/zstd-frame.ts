@@ -5,7 +5,7 @@ const MAGIC = 0xfd2fb528
 const CHECKSUM_BYTES = 4
 const DICTIONARY_ID_BYTES: readonly number[] = [0, 1, 2, 4]
 const CONTENT_SIZE_BYTES: readonly number[] = [0, 2, 4, 8]
-/** The base of a two-byte size. */
+/** A content size in two bytes is stored as its difference to this number. */
 const TWO_BYTE_SIZE_MIN = 256
 const BLOCK_HEADER_BYTES = 3
 

@@ -24,7 +24,7 @@ import { whereText } from './row-text.js'
 /** @throws {StoreError} OPTION_NOT_ALLOWED */
 type Rule = (name: string, value: unknown) => void
 
-/** Maximum number of a chunk. It keeps the serials of chunks far below 2^53. */
+/** Maximum value of the number of a chunk. It keeps the serials of chunks far below 2^53. */
 const CHUNKS_MAX = 2 ** 30
 
 const MODES = ['add', 'overwrite', 'merge'] as const

@@ -27,7 +27,7 @@ export type ChunkSettings = Readonly<{
   format?: SourceFormat | undefined
   /** Maximum size of a chunk, in bytes. */
   chunkBytes: number
-  /** Whether an input without content has no rows. Default: false; it is an error. */
+  /** Whether an input without content counts as no rows. Default: false; such an input is an error. */
   allowEmpty?: boolean | undefined
   /** What the server does with rows that do not fit the schema. Default: `abort`. */
   onSchemaError?: OnSchemaError | undefined

@@ -309,9 +309,9 @@ export interface ClientTable extends ClientChanges, ClientManyRows {
   ): AsyncIterableIterator<string>
   /**
    * A row and its version; null: there is none.
-   * @param row - The ID of the row; or, on a rowstash server, the values of all key columns, such as `{ email:
-   *   'a@b.example' }`, by which the server finds the row without a scan. Other columns are rejected with the status
-   *   400.
+   * @param row - The ID of the row; or, on a rowstash server, the values of all key columns, such as
+   *   `{ email: 'a@b.example' }`, by which the server finds the row without a scan. Other columns are rejected with the
+   *   status 400.
    * @example
    * const { tableId } = await client.importRows([{ id: 1 }, { id: 2 }], { name: 'Orders' })
    * const { rowIds } = await client.table(tableId).addRows([{ id: 3 }])

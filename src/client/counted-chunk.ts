@@ -1,4 +1,4 @@
-// Chunks of records that know by which numbers a server counts their rows.
+// Chunks whose records have the row numbers that a server counts: it counts blank lines of CSV as rows.
 import { CARRIAGE_RETURN, LINE_FEED } from '../base/ascii.js'
 import { type Bytes, concatBytes } from '../base/bytes.js'
 import { type CutRun, partsOfRun } from '../base/record-cutter.js'
@@ -12,7 +12,7 @@ export const ROWS_MAX = 10_000
 /** The longest row, in bytes of the input. */
 export const ROW_BYTES_MAX = 16 * 1024 * 1024
 
-/** A chunk that the client has cut. It knows by which numbers a server counts its rows. */
+/** A chunk that the client has cut. It knows how a server numbers its rows. */
 export interface CountedChunk extends RowChunk {
   /** The number of rows before a record. Blank lines of CSV count as rows. */
   rowsBefore(record: number): number

@@ -76,7 +76,7 @@ export class RemoteStash {
   readonly #settings: StashSettings
   /** Serials on the server whose chunks this import has not reached yet; undefined: the server cannot list serials. */
   #known: Set<string> | undefined
-  /** By serial without digest: where each part begins that is not the first of its chunk. */
+  /** Where each part begins that is not the first of its chunk, by its serial without the digest. */
   readonly #firstRows = new Map<number, Readonly<{ record: number; rowsBefore: number }>>()
   /** By chunk: the number of rows before it, as a server counts rows; NaN: unknown. */
   readonly #rowsBefore: number[] = []

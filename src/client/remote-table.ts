@@ -356,7 +356,7 @@ export class RemoteTable implements ClientTable {
     return (await import('./change-rows.js')).convertColumn(of, call, ...given)
   }
 
-  /** Conditional requests are not repeated: after a lost answer, the repeat would fail by the first one's change. */
+  /** Conditional requests are not repeated: if only the answer was lost, the row has changed, and a repeat fails. */
   async #patch(
     rowId: string,
     cells: ClientCells,

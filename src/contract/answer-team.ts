@@ -100,7 +100,7 @@ export function createTeamAnswer(services: TeamServices): AnswerTeam {
       operation(call, ...parameters).catch((failure: unknown) => {
         throw shownFailure(caller, failure)
       })
-    const isRead = request.method === 'GET' // Reads may be repeated, and a HEAD request has no body.
+    const isRead = request.method === 'GET' // Only a read may be made again, when it has memory; HEAD needs none.
     const made = await turns.run(holder, () =>
       isRead ? chargedAnswer(make, call.openAnswerRoom) : make(),
     )

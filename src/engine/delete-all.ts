@@ -69,7 +69,7 @@ const RECORD_BYTES = 200
  */
 export async function deleteAll(team: TeamContext, signal: AbortSignal | undefined): Promise<void> {
   const checkGoesOn = (): void => checkNotAborted('deletion', signal)
-  // Operations of the team use its own partition, which the commit queues of tables keep.
+  // Deletions of tables use the team's own partition instead: the commit queues of tables keep what they are given.
   const partition = stepwise(team.partition, checkGoesOn)
   try {
     await deletePasses({ team, partition, checkGoesOn })
@@ -125,7 +125,7 @@ async function deleteJobs({ team, partition, checkGoesOn }: Deletion): Promise<v
   )
 }
 
-/** @returns whether there was one */
+/** @returns whether there was a stash */
 async function deleteStashes({ team, partition, checkGoesOn }: Deletion): Promise<boolean> {
   const keys = await readRangeKeys(partition, STASH_HEADS_RANGE)
   for (const some of inBatches(keys, AT_ONCE)) {
@@ -136,7 +136,7 @@ async function deleteStashes({ team, partition, checkGoesOn }: Deletion): Promis
   return keys.length > 0
 }
 
-/** @returns whether there was one */
+/** @returns whether there was a table */
 async function deleteTables({ team, checkGoesOn }: Deletion): Promise<boolean> {
   const tables = await readTableNames(team, null)
   for (const some of inBatches(tables, AT_ONCE)) {
@@ -156,7 +156,7 @@ async function deleteIfThere(team: TeamContext, tableId: string): Promise<void> 
   }
 }
 
-/** @returns whether there was one */
+/** @returns whether there was a file */
 async function deleteAllFiles({ team, checkGoesOn }: Deletion): Promise<boolean> {
   let hadFiles = false
   for (let start: Bytes | null = FILES_RANGE.start; ; hadFiles = true) {

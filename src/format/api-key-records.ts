@@ -18,7 +18,7 @@ export type ApiKeyRecord = Readonly<{
   expiresAt: number
   team: string
   label: string
-  /** The last characters of the key. */
+  /** The last four characters of the key, by which people recognize it. */
   tail: string
   /** The tables that the key may use; null: all tables of the team. */
   tables: readonly TableKey[] | null

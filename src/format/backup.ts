@@ -287,7 +287,7 @@ class PieceReader {
     return false
   }
 
-  /** Ends the source, so that it is not read further after a bad frame. */
+  /** Ends the reading of the source, also after a bad frame. */
   async close(): Promise<void> {
     await this.#pieces.return?.()
   }

@@ -29,7 +29,7 @@ const QUOTES = QUOTE * ONES
 const BACKSLASHES = BACKSLASH * ONES
 const HIGH_BITS = (0x80 * ONES) | 0
 
-/** The high bit of the first quote or backslash; bits of later bytes may be set wrongly. */
+/** @returns a word with the high bit of the first quote or backslash; high bits of later bytes mean nothing. */
 function specialBytes(word: number): number {
   return (((word ^ QUOTES) - ONES) | ((word ^ BACKSLASHES) - ONES)) & ~word & HIGH_BITS
 }
@@ -173,9 +173,9 @@ export class CellReader<Column> {
 }
 
 /**
- * Calls a function with the bounds of each element of an array's token, and whether it has a backslash, until it
- * returns true.
- * @returns whether it returned true.
+ * Calls a function for each element of an array's token, until the function returns true. The function gets the bounds
+ * of the element, and whether the element has a backslash.
+ * @returns whether the function returned true.
  */
 export function someElement(
   bytes: Bytes,

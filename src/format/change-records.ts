@@ -11,7 +11,7 @@ import { type Generation, readGeneration, writeGeneration } from './records.js'
 /** Consecutive rows of one extent. */
 export type SlotRun = Readonly<{ extent: number; slot: number; count: number }>
 
-/** The changes of a table in one commit. Its added rows follow from the generations before and after. */
+/** The changes of a table in one commit. The rows that it added follow from the generations before and after. */
 export type ChangeRecord = Readonly<{
   /** When it was committed, in milliseconds since 1970 UTC. */
   at: number

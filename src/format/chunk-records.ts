@@ -8,7 +8,7 @@ import { ByteWriter } from './byte-writer.js'
 import { objectBytes, type SegmentRef, segmentRef } from './extent-page.js'
 import { readShared, SHARED_BYTES, someShare, storedIn, writeShared } from './shared-objects.js'
 
-/** `firstRow` of a column without rows (from the header of a chunk without rows). */
+/** The `firstRow` of a column that no row names: the chunk has only a header. */
 export const NO_ROW = 0xffffffff
 
 /** A column of a chunk: its summary, and the index in the chunk of the first row that names it. */

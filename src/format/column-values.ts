@@ -17,7 +17,7 @@ import { ValueFilterBuilder } from './value-filter.js'
  */
 const COLUMNS_MAX = 1_000
 
-/** The maximum number of columns of a segment with a filter. Only the first columns have one. */
+/** The maximum number of columns with a filter per segment: the first ones. */
 export const FILTERED_COLUMNS_MAX = 32
 
 /** The maximum number of bytes of all filters of a segment; the largest filters are left out first. */

@@ -1,5 +1,5 @@
-// Continuation tokens: the position at which a sequence of pages continues. Stateless. Bound to a table, a generation
-// and the store's version base: once the version base grows, other rows may be at the position.
+// Continuation tokens: the position at which a sequence of pages continues. The store keeps nothing about a token. A
+// token is valid only for its table, generation and version base: once the base has grown, other rows may be there.
 import { type Bytes, fromBase64Url, toBase64Url } from '../base/bytes.js'
 import { crc32 } from '../base/platform.js'
 import { ByteReader } from './byte-reader.js'

@@ -1,5 +1,5 @@
-// Rows as CSV, made from the bytes of JSON lines; the same as `csvRows`. A cell with ASCII at both ends and no
-// escapes is copied. Any other cell is converted to a string first.
+// Makes CSV from the bytes of JSON lines, the same as `csvRows` does. A cell with ASCII at both ends and no escapes is
+// copied. Any other cell is converted to a string first.
 import { LINE_FEED, QUOTE, SPACE } from '../base/ascii.js'
 import { type Bytes, NO_BYTES, utf8 } from '../base/bytes.js'
 import { sliceText } from '../base/platform.js'
@@ -53,7 +53,7 @@ export class CsvBytes {
       const end = to[column] ?? 0
       if (end > 0) this.#putCell(bytes, from[column] ?? 0, end, isEscaped[column] === 1)
     }
-    // Writes quotes, because an empty line would not count as a row.
+    // The only cell is empty. It is written as `""`, because an empty line would not count as a row.
     if (this.#columnCount === 1 && this.#length === start) this.#putText(NO_BYTES, 0, 0, true)
     this.#out[this.#length++] = LINE_FEED
   }

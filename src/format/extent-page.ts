@@ -51,9 +51,9 @@ export type ExtentEntry = Readonly<{
   /** The segment with rows of the extent; null: all rows of the extent are row records. */
   segment: SegmentRef | null
   rowCount: number
-  /** The version of the table that linked the extent. */
+  /** The version that the table got when the extent was added to it. */
   version: number
-  /** Whether some stored cells do not have the token class of their column, so that the reader converts the rows. */
+  /** Whether some stored cells are not tokens of their column's type, such as `12` for text: readers convert them. */
   convert: boolean
   /** Whether a compaction made the segment, so that its footer may list row versions and deleted rows. */
   compacted: boolean

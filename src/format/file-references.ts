@@ -48,10 +48,13 @@ utf8('ABCDEF').forEach((byte, i) => {
   HEX_DIGIT[byte] = 10 + i
 })
 
-/** This many bytes at the end of a possible ID are tested in one step, without a branch (PERFORMANCE.md, P33). */
+/** Number of bytes at the end of a possible ID that are tested in one step, without a branch (PERFORMANCE.md, P33). */
 const PROBE_BYTES = 6
 
-/** How far a search may skip, by one bit for each of six bytes: whether it may belong to a run. 0: all six may. */
+/**
+ * How far a search may skip, by six bits: bit i says whether the byte that is i places before the end of a possible ID
+ * may belong to a run. 0: all six bytes may, so the search must not skip.
+ */
 const LEAP = Uint8Array.from({ length: 1 << PROBE_BYTES }, (_, bits) => {
   for (let i = 0; i < PROBE_BYTES; i++) if ((bits & (1 << i)) === 0) return ID_CHARS - i
   return 0
@@ -98,7 +101,7 @@ export class FileIds {
     for (const name of other.#names) this.#add(name)
   }
 
-  /** The keys of the files that the IDs name, whatever their team. */
+  /** The keys of the files that the IDs name, without their teams. */
   *keys(): Generator<FileKey> {
     for (const name of this.#names) yield decodeName(name).subarray(ALIAS_BYTES)
   }
@@ -224,7 +227,7 @@ function findPrefix(texts: Bytes, from: number, end: number): number {
   return -1
 }
 
-/** Includes IDs that begin within another: `rsf-rsf-…` names two files. */
+/** The IDs in a run, including IDs that begin within another: `rsf-rsf-…` may name two files. */
 function* namesInRun(run: Bytes): Generator<string> {
   const limit = run.length - FILE_ID_CHARS
   let at = findPrefix(run, 0, limit)

@@ -60,8 +60,8 @@ export class ForwardMap {
   }
 
   /**
-   * The fault of the runs for a generation of these extents; null: none. The runs must be in order, lie within the
-   * generation, and preserve each ID of an earlier generation at most once.
+   * What is wrong with the runs, given the extents of their generation; null: nothing. The runs must be in order, lie
+   * within the generation, and preserve each ID of an earlier generation at most once.
    */
   problem(firstExtent: number, nextExtent: number): string | null {
     let end: Position = { extent: 0, slot: 0 }

@@ -6,17 +6,17 @@ import { newRecord, openRecord } from './record-frame.js'
 export type IncarnationRecord = Readonly<{
   /** Whether the incarnation has ended, and its writer records are being deleted. */
   hasEnded: boolean
-  /** Whether objects must not be deleted. */
+  /** Whether the incarnation holds all objects, so that no process may delete any. */
   holdsObjects: boolean
-  /** Whether generations must not be dropped, because too many are pinned to list them. */
+  /** Whether it holds all generations, so that none may be dropped: it pins more than `pinned` can list. */
   pinsAll: boolean
   /** A number that grows by one with each renewal. */
   beat: number
   /** When others may consider the incarnation ended, by its own clock. For people: no process compares it. */
   until: number
-  /** Objects with this counter or a higher one may be pending. */
+  /** Objects with a lower counter are no longer pending, except those in `pending`. */
   settled: number
-  /** Counters below `settled` of objects that may be pending. */
+  /** The counters below `settled` whose objects may still be pending. */
   pending: readonly number[]
   /** The nonces of generations that scans read. */
   pinned: readonly Bytes[]

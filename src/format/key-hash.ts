@@ -11,7 +11,7 @@ import { canonicalToken, cellsOf } from './row-values.js'
 /** A column of a key. */
 export type KeyColumn = Readonly<{ id: string; kind: ColumnKind }>
 
-/** Whether a column of this kind may have been widened, so that stored cells may lack quotes. */
+/** Whether a column of this kind may once have been a number or boolean column, whose stored cells lack quotes. */
 export function isTextKind(kind: ColumnKind): boolean {
   return kind !== 'number' && kind !== 'boolean'
 }
@@ -50,7 +50,7 @@ export function hashOfTokens(columns: readonly KeyColumn[], tokens: readonly str
   return hashOfValues(valuesOfTokens(columns, tokens))
 }
 
-/** The converted tokens, in canonical form. */
+/** The values of a key, for comparisons: its tokens, converted to the kinds of their columns, in canonical form. */
 export function valuesOfTokens(
   columns: readonly KeyColumn[],
   tokens: readonly string[],
@@ -86,12 +86,12 @@ export function hasValues(
   return found.every((value, at) => value === values[at])
 }
 
-/** Matches column IDs that cannot follow the closing quote of a text. */
+/** A quote before a letter, a digit or `_` begins a text or a key: after a closing quote comes a punctuation mark. */
 const BEGINS_WITH_WORD = /^\w/
 
 /**
- * Whether a row text has a cell with exactly these bytes. A quote after a comma is not escaped, and a quote before a
- * word begins a text; a text before a colon is a column ID.
+ * Whether the first match of `"id":token` in a row text is a whole cell; false also if this is unsure. After a comma,
+ * the quote has no backslash. Before a word, it begins a text, and a text before a colon is a column ID.
  */
 function hasCell(text: string, id: string, token: string): boolean {
   const cell = `${renderKey(id)}:${token}`

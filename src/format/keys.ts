@@ -173,7 +173,7 @@ export function receiptKey(table: TableKey, version: number): Bytes {
   return tableWriter(KEY_SPACE.receipt, table, 8).u64(version).finish()
 }
 
-/** The table in a key of the spaces tableHead to retirement, receipt, or deadTable. */
+/** The table in a key of one of these spaces: those from tableHead to retirement, receipt, deadTable. */
 export function tableOfKey(key: Bytes): TableKey {
   invariant(key.length >= 17, 'the key names a table')
   return key.slice(1, 17)
@@ -246,7 +246,7 @@ export function fileMarkerKey(file: FileKey): Bytes {
   return fileWriter(KEY_SPACE.fileMarker, file).finish()
 }
 
-/** The marker for many files of the team; it sorts before those of single files. */
+/** The key of the marker for many files of the team. It sorts before the keys of markers for single files. */
 export const MANY_FILES_MARKER_KEY: Bytes = Uint8Array.of(KEY_SPACE.fileMarker)
 
 /** The ID in the key of an upload, a file or a marker. */
@@ -362,7 +362,7 @@ export function teamAliasKey(teamId: string): Bytes {
   return teamWriter(KEY_SPACE.teamAlias, teamId)
 }
 
-/** The beginning of a key, made without a `tableWriter`, once per row read. Its last `more` bytes are zero. */
+/** A key with its space, its table and `more` zero bytes to fill. Called per row read, so it avoids `tableWriter`. */
 function tableBytes(space: number, table: TableKey, more: number): Uint8Array {
   invariant(table.length === 16, 'a table key has 16 bytes')
   const key = new Uint8Array(17 + more)

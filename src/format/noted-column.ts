@@ -28,8 +28,8 @@ export const COLUMN_VALUES = Object.freeze({
 export const BOUND_BYTES_MAX = 32
 
 /**
- * The maximum number of bytes of a text in a column with a filter. Longer texts are not searched for as a whole, and
- * hashing them takes time.
+ * The maximum number of bytes of a text in a column with a filter. Nobody searches for longer texts as a whole, and
+ * hashing longer texts takes time.
  */
 const FILTERED_TEXT_BYTES_MAX = 128
 
@@ -94,7 +94,7 @@ export class NotedColumn {
     if (!hasBounds) this.#form = FORM.other
   }
 
-  /** Whether only the number of cells of the column is recorded. */
+  /** Whether only the number of cells is still recorded: the column has neither bounds nor a filter. */
   get isOnlyCounted(): boolean {
     return this.#form === FORM.other && this.filter === null
   }
@@ -114,7 +114,7 @@ export class NotedColumn {
   }
 
   /**
-   * After a text with an escape, its column has no bounds, because the order of such a text is not that of its bytes.
+   * Once a text has an escape, its column gets no bounds, because escaped texts are not in the order of their bytes.
    */
   #noteText(bytes: Bytes, view: DataView, from: number, to: number, isEscaped: boolean): void {
     this.#addText(bytes, view, from, to, isEscaped)

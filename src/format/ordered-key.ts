@@ -21,7 +21,7 @@ const DIGITS_MAX = 0x7f
 const TEXT_END = 0
 
 export class OrderedKey {
-  /** The key is the bytes before `length`; every key that was read has at least one. */
+  /** The key is the first `length` bytes. Every key that was read has at least one byte. */
   bytes = new Uint8Array(KEY_BYTES_FIRST)
   length = 0
 

@@ -10,12 +10,12 @@ import type { TableKey } from './keys.js'
 import { newRecord, openRecord, RECORD_VERSION } from './record-frame.js'
 
 /**
- * The `schemaNumber` of a row record whose schema is unknown, except that a column was widened later. Written to disk;
- * no schema gets this number.
+ * The `schemaNumber` of a row record of which only this is known: a column was widened after the row was written. The
+ * number is written to disk; no schema gets it.
  */
 export const EARLIER_SCHEMA = 0xffffffff
 
-/** Offset of the text in a row record: after record version, flags, version and schema number. */
+/** Offset of the text in a row record. Before it are record version, flags, version and schema number. */
 const ROW_TEXT_START = 14
 
 /** The extent in which small adds become row records. Only the last extent of a generation is open. */
@@ -24,7 +24,7 @@ export type OpenExtent = Readonly<{
   nonce: Bytes
   nextSlot: number
   textBytes: number
-  /** The store's version base when the extent was opened. Under another base, lost slots would be used again. */
+  /** The version base when the extent was opened. If it has grown, adds open another extent: slots may be lost. */
   base: number
 }>
 
@@ -34,10 +34,10 @@ export type Generation = Readonly<{
   firstExtent: number
   nextExtent: number
   liveRows: number
-  /** The number of deletions in this generation: shows whether a row was deleted since a read. */
+  /** The number of rows deleted from this generation. If it has grown since a read, a row was deleted. */
   deletedRows: number
   schemaNumber: number
-  /** The first extent after the last widening of a column: the reader converts rows of the extents before it. */
+  /** The first extent added after a column was last widened: readers convert the rows of the extents before it. */
   convertBefore: number
   /** The table version that last widened a column, which changed every row; 0: none. */
   widenedAt: number
@@ -143,7 +143,7 @@ export function decodeCatalogEntry(bytes: Bytes): CatalogEntry {
   return entry
 }
 
-/** Team entries and dead stashes: all information is in the key. */
+/** The record of a team entry or a dead stash. All information is in its key. */
 export const EMPTY_RECORD: Bytes = Uint8Array.of(RECORD_VERSION)
 
 export function encodeTableHead(head: TableHead): Bytes {

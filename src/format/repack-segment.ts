@@ -42,7 +42,7 @@ export function isPacked(start: Bytes): boolean {
 export const PACKED_SEEN_BYTES = SEGMENT_HEADER.length + 1
 
 /**
- * Verifies every checksum.
+ * Recompresses a segment. Verifies every checksum first.
  * @param bytes - The whole segment. The buffer may be reused once the promise has settled.
  * @throws {StoreError} DATA_CORRUPT
  */
@@ -117,7 +117,7 @@ async function packFrames(
       }
     }
   }
-  // All must end before the bytes are returned.
+  // All must end before this function does, because the caller then reuses the memory of `bytes`.
   const ended = await Promise.allSettled(Array.from({ length: FRAMES_AT_ONCE }, pack))
   for (const end of ended) if (end.status === 'rejected') throw end.reason
   return packed

@@ -9,8 +9,8 @@ import { renderKey } from './row-text.js'
 const OTHER_COLUMN = -1
 
 /**
- * In each row, the learned distance of a key moves towards the found distance, by the difference divided by 2 to the
- * power of `NEARER`.
+ * After each row, the learned distance of a key moves towards the distance found in the row, by the difference of the
+ * two divided by 2 to the power of `NEARER`.
  */
 const NEARER = 4
 
@@ -22,8 +22,8 @@ const SEARCHED_COLUMNS_MAX = 4
 const SEARCHED_BYTES_MAX = 4_096
 
 /**
- * Matches column IDs that can be searched: they begin with a character that cannot follow the closing quote of a
- * text.
+ * Matches column IDs that can be searched. They begin with a character that never follows a closing quote, so the quote
+ * before the ID is an opening one.
  */
 const SEARCHED_COLUMN = /^[^:,\]]/
 
@@ -108,8 +108,8 @@ export class RowCells {
 }
 
 /**
- * Searches rows for a column's key. A quote after a comma may begin a key, begin an array element, or end a text or a
- * key. After an element there is no colon, and `SEARCHED_COLUMN` excludes ends of texts and keys.
+ * Searches rows for a comma and a column's key with its colon. The quote after the comma may also begin an array
+ * element, but no colon follows an element. Or it may end a text or a key, but then no `SEARCHED_COLUMN` follows.
  */
 class KeySearch {
   readonly column: number

@@ -12,10 +12,10 @@ import { canonicalToken } from './row-values.js'
 /** The maximum number of fingerprints kept. */
 export const FINGERPRINTS_MAX = 64
 
-/** A fingerprint as unsigned 32-bit numbers: four of the row's key, then two of its text. */
+/** A fingerprint is six unsigned 32-bit numbers: four of the key, whose last one selects a pass; two of the text. */
 export const FINGERPRINT = Object.freeze({ words: 6, pass: 3, text: 4 })
 
-/** Number of random bytes that key the fingerprints. */
+/** Number of bytes of the random key of the fingerprints. */
 export const FINGERPRINT_SEED_BYTES = 24
 
 /** Initial room for the canonical tokens of a key. */

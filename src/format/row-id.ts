@@ -31,7 +31,7 @@ export function parseRowId(text: string): RowId | null {
   const bytes = fromBase64Url(text)
   if (bytes === null || bytes.length !== ROW_ID_BYTES) return null
   return {
-    nonce: bytes.slice(0, 8), // A copy: making a view moves the bytes out of their array.
+    nonce: bytes.slice(0, 8), // A copy: for a view, V8 would move the bytes to a separate buffer.
     extent:
       readUint16(bytes, 8) * 2 ** 32 + readUint16(bytes, 10) * 2 ** 16 + readUint16(bytes, 12),
     slot: readUint16(bytes, 14),

@@ -54,7 +54,7 @@ function canonicalNumber(token: string): string {
   return exponent === '0' ? `${sign}${digits}` : `${sign}${digits}e${exponent}`
 }
 
-/** Whether two tokens have the same value; undefined: an empty cell. */
+/** Whether two cells have the same value. Each is given as its token; undefined: it is empty. */
 export function sameValues(left: string | undefined, right: string | undefined): boolean {
   if (left === right) return true
   if (left === undefined || right === undefined) return false

@@ -40,7 +40,7 @@ export function csvRows({ columns }: TableSchema, delimiter: CsvDelimiter = ',')
   const places = new Map(columns.map(({ id }, place) => [id, place]))
   const record = (fields: readonly string[]): string => {
     const [only] = fields
-    // Quotes, because an empty line would not count as a row.
+    // An only cell that is empty is written as `""`, because an empty line would not count as a row.
     return fields.length === 1 && only === '' ? '""\n' : `${fields.join(delimiter)}\n`
   }
   return {

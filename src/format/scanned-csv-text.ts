@@ -103,7 +103,7 @@ function viewOf({ buffer, byteOffset, length }: Bytes): DataView {
 /**
  * Copies bytes by words, which is three times as fast as byte by byte. Writes up to seven extra bytes, to be
  * overwritten.
- * @param last - The last position for a copy step of the source.
+ * @param last - The last position in the source at which a copy step may begin.
  * @returns the end of the copy
  */
 function copyBytes(
@@ -128,7 +128,7 @@ function copyBytes(
   return end
 }
 
-/** Copies the content of a field as the content of a JSON string. Quotes in the field are doubled. */
+/** Writes the content of a field, in which quotes are doubled, as the content of a JSON string. */
 function copyEscaped(
   target: DataView,
   start: number,

@@ -2,7 +2,7 @@
 import type { TableSchema } from '../schema/column-kind.js'
 import { readSpans } from './row-text.js'
 
-/** Dropped columns of a table, whose cells its rows may still have. */
+/** The dropped columns of a table. Rows may still have cells of these columns, which readers hide. */
 export type ColumnPast = Readonly<{
   /** IDs of dropped columns: their cells are hidden. */
   dropped: ReadonlySet<string>
@@ -54,7 +54,8 @@ export function nextPast(
 }
 
 /**
- * A row text without the cells of columns dropped after it was written. The same string if no cell is hidden.
+ * A row text without the cells of columns that were dropped after the row was written. If there are none, returns the
+ * same string.
  * @param version - The version in which the row was last written.
  */
 export function hideDropped(text: string, past: ColumnPast | null, version: number): string {

@@ -32,7 +32,7 @@ export type SegmentFooter = Readonly<{
   frames: readonly FramePlace[]
   /** The places of the frames as numbers. */
   places: FramePlaces
-  /** The index of the frame with a row: the last frame that does not begin after it. */
+  /** The index of the frame with a row: the last frame that does not begin after the row. */
   frameOf(row: number): number
   /** Estimated memory that this footer takes in the cache, in bytes. */
   bytes: number
@@ -135,7 +135,7 @@ export class Frame {
     return 4 * this.rowCount + this.texts.length
   }
 
-  /** A copy, in memory of exactly the frame's size that nothing else uses. */
+  /** A copy of the frame in memory of its own, of exactly the needed size. */
   alone(): Frame {
     const { byteOffset, byteLength } = this.#ends
     const raw = new Uint8Array(
@@ -148,8 +148,8 @@ export class Frame {
   }
 
   /**
-   * The end of a row's text in `texts`; it starts at the end of the previous row's text; that of the first row starts
-   * at 0.
+   * The end of a row's text in `texts`, which is also the beginning of the next row's text. For row -1 it is 0, where
+   * the first row begins.
    */
   endOf(row: number): number {
     return row < 0 ? 0 : this.#ends.getUint32(4 * row)

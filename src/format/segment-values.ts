@@ -59,7 +59,7 @@ export class SegmentValues {
   }
 }
 
-/** Estimated memory per column besides its bytes, and for the whole. */
+/** Estimated memory of a column besides its stored bytes, in bytes. The values of a segment take as much once more. */
 const COLUMN_BYTES = 400
 
 /**

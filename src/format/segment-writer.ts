@@ -40,12 +40,12 @@ import {
 import { TextBuffer } from './text-buffer.js'
 
 /**
- * Rows and bytes at which a frame is full. Each frame takes about 20 µs to compress and to read, whatever its size, and
- * a few more kilobytes to read for one row cost almost nothing.
+ * A frame is full when it has at least this many rows and this many bytes of text. Smaller frames would not do: each
+ * takes about 20 µs to compress and to read, whatever its size; reading a few kilobytes more costs almost nothing.
  */
 const FRAME_ROWS_FULL = 64
 const FRAME_TEXT_BYTES_FULL = 16 * 1024
-/** The maximum number of rows of a frame, and of bytes of text in a frame of more than one row. */
+/** A frame with this many rows is full too. The bytes limit the text of a frame with more than one row. */
 const FRAME_ROWS_MAX = 1_024
 const FRAME_TEXT_BYTES_MAX = 256 * 1024
 
@@ -227,9 +227,9 @@ export class SegmentBuilder {
     return { bytes, footerBytes, codecs: this.#codecs, files: this.#files, used }
   }
 
-  /** The free buffers of a segment that is discarded. */
+  /** Discards the segment. @returns the buffers that may be reused. */
   abandon(): readonly Bytes[] {
-    // The compressor may still read its input.
+    // The compressor may still read the buffer.
     return this.#packing.length > 0 ? [] : [this.#writer.finish()]
   }
 

@@ -7,7 +7,7 @@ import { grownBytes } from './byte-writer.js'
 /** The maximum number of UTF-8 bytes per UTF-16 unit. */
 const UTF8_BYTES_MAX = 3
 
-/** Up to this many bytes, a copy loop is faster than a call of the runtime. */
+/** A loop copies up to this many bytes faster than a call of the runtime does. */
 const LOOP_BYTES_MAX = 32
 
 const encoder = new TextEncoder()
@@ -122,7 +122,7 @@ export class TextBuffer {
     return this
   }
 
-  /** Moves the bytes from `from` on by `by`. */
+  /** Moves all bytes from the offset `from` to the end of the text by `by` bytes: towards the end, if positive. */
   move(from: number, by: number): this {
     invariant(from + by >= 0 && from <= this.#length, 'what was written stays in the buffer')
     const end = this.#length

@@ -21,7 +21,7 @@ const SET_SHARE_DROPPED = 0.6
 
 const BIT_FACTOR = 0x2c1b_3c6d
 
-/** Initial room for collected hashes, until a filter of the largest size is cheaper. */
+/** Hashes are collected in a list that grows from the first size to the second, then in a filter of the largest. */
 const HASHES_FIRST = 256
 const HASHES_COLLECTED_MAX = 4_096
 
@@ -31,7 +31,7 @@ const HASHES_MAX = 1_048_576
 /** Number of bits of a filter per hash, before the filter is halved. */
 const BITS_OF_HASH = 10
 
-/** Number of cached recent hashes, by their lowest bits: columns with few values add the same ones again and again. */
+/** Number of recent hashes kept, one per value of the lowest bits: columns with few values often add the same hash. */
 const RECENT_HASHES = 256
 
 export class ValueFilterBuilder {
@@ -42,7 +42,7 @@ export class ValueFilterBuilder {
   #words: Uint32Array | null = null
 
   constructor() {
-    this.#recent[0] = 1 // Marks place 0 as unused, because hash 0 belongs there; zeros mark the other places.
+    this.#recent[0] = 1 // A value whose lowest bits are not the place's means: unused. At other places, 0 does.
   }
 
   get isEmpty(): boolean {
@@ -92,7 +92,7 @@ export class ValueFilterBuilder {
   }
 }
 
-/** The number of blocks of a filter for this many hashes, before it is halved. */
+/** The number of blocks of a filter for this many hashes, before the filter is halved. */
 function blocksFor(count: number): number {
   const wanted = (BITS_OF_HASH * count) / (32 * WORDS_OF_BLOCK)
   let blocks = 1

@@ -64,7 +64,7 @@ function hashOfNumber(bytes: Bytes, from: number, to: number): number {
   return (number.read(bytes, from, to) ? number.hash : hashOfLong(sliceText(bytes, from, to))) >>> 0
 }
 
-/** Digits that every double keeps: shorter numbers compare like their doubles. */
+/** Numbers with at most this many digits compare like their doubles. */
 const EXACT_DIGITS = 15
 
 /** Reads the hash and the value of a number in one pass. */

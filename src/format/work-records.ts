@@ -45,7 +45,7 @@ export function lastScanKey(duty: Duty): Bytes {
   return dutyWriter(KEY_SPACE.workHint, duty, 0).finish()
 }
 
-/** The records of the last scan, if there was one, and of the hints that are due at a time, oldest first. */
+/** The range of the time of the last scan, if there was a scan, and then of the hints due at `now`, oldest first. */
 export function dueHintsRange(duty: Duty, now: number): KeyRange {
   const limit = dutyWriter(KEY_SPACE.workHint, duty, 6)
     .u48(now + 1)
@@ -79,12 +79,12 @@ export function decodeHintKey(
   return { due, kind, about: reader.rest().slice() }
 }
 
-/** @param version - The version that the commit makes of the hint's table; 0: it concerns no table. */
+/** @param version - The version that the hint's table gets by the commit; 0: the hint concerns no table. */
 export function encodeHint(version: number): Bytes {
   return newRecord(9).u64(version).finish()
 }
 
-/** Decodes a hint: the version. @throws {StoreError} DATA_CORRUPT if the bytes are no such record. */
+/** Decodes a hint. @returns its version. @throws {StoreError} DATA_CORRUPT if the bytes are no such record. */
 export function decodeHint(bytes: Bytes): number {
   const reader = openRecord(bytes, 'work hint')
   const version = reader.u64()

@@ -11,7 +11,7 @@ export type AdviceCode =
   | 'delimiter'
   /** No delimiter was found, so each line is one cell, although it may contain several. */
   | 'oneColumn'
-  /** Lines have fewer fields than the header: their other cells are empty. */
+  /** Lines have fewer fields than the header: the cells of the missing fields are empty. */
   | 'shortLines'
   /** Lines before the header were left out. */
   | 'skippedLines'
@@ -20,8 +20,8 @@ export type AdviceCode =
   /** A column without a name got one. */
   | 'columnNamed'
   /**
-   * A column without a name and without values was left out. Or `count` columns were left out, which an earlier
-   * reject file added.
+   * A column without a name and without values was left out. With `count`: this many columns were left out, with which
+   * a file of rejected rows begins.
    */
   | 'columnDropped'
   /** Blanks around fields and quotes were removed. */
@@ -45,22 +45,23 @@ export type AdviceCode =
   | 'dates'
   | 'dateTimes'
   | 'booleans'
-  /** Days of a column have two readings. */
+  /** The days of a column fit two forms that read them as different days, so they were not converted. */
   | 'datesUnread'
   /**
-   * All points of a column precede three digits, and no other column shows that the points do not separate thousands.
+   * Each point in a column of numbers precedes three digits, so it may separate thousands. No other column shows that
+   * points are decimal marks.
    */
   | 'pointsUnsure'
   /**
-   * A column of a new table is text because of a few values (fewer than 1 in 100) unlike the `others`: arbitrary texts;
-   * digits with leading zeros or a plus sign; numbers with separators of thousands.
+   * A column of a new table is text because a few values (fewer than 1 in 100) are unlike the `others`. They are, in
+   * this order: arbitrary texts; digits with leading zeros or a plus sign; numbers with separators of thousands.
    */
   | 'textColumn'
   | 'paddedNumber'
   | 'groupedNumber'
   /**
-   * A column of a new table is text because of the notation of its numbers: a decimal comma; a comma that may separate
-   * thousands; more digits than a double has; spaces around them; forms such as `.5`, `5.`, `+5` or `1,234,567`.
+   * A column of a new table is text because its numbers have, in this order: a decimal comma; a comma that may separate
+   * thousands; more digits than a double keeps; spaces around them; forms such as `.5`, `5.`, `+5` or `1,234,567`.
    */
   | 'decimalComma'
   | 'commasUnsure'
@@ -85,7 +86,7 @@ export type Advice = Readonly<{
   line?: number
   /** The number of cells, lines or fields, among the rows read so far. */
   count?: number
-  /** The number of all values of the column, and what the others are. */
+  /** The number of all values of the column, and what those beside the `count` odd values are. */
   values?: number
   others?: 'numbers' | 'booleans' | 'dates' | 'arrays'
   /** An example: a value, a name or a form. */

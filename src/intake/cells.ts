@@ -42,7 +42,7 @@ function withoutCurrency(text: string, currency: string | undefined): string {
   return `${isNegative ? '-' : ''}${rest.slice(currency.length).trimStart()}`
 }
 
-/** Whether separators divide digits into groups of three, and none follows the decimal mark. */
+/** Whether separators divide the integer's digits into groups of three, and no separator follows the decimal mark. */
 function isGrouped(text: string, thousands: string, decimal: DecimalMark): boolean {
   const [integer = '', ...decimals] = text.replace(/^-/, '').split(decimal)
   const groups = integer.split(thousands)

@@ -24,11 +24,11 @@ export type Conversion = Readonly<{
   /** The decimal mark of a column of numbers. */
   decimal?: DecimalMark
   /**
-   * Converts the text of a cell; undefined: the text is not of this form. In a column of a known kind, such text is
-   * passed on unchanged.
+   * Converts the text of a cell; undefined: the text is not of this form. In a column that keeps its kind, such text is
+   * returned unchanged instead.
    */
   convert: (text: string) => string | undefined
-  /** Whether a text of another form is a fault even if no cell was converted, because it has another reading. */
+  /** Whether a text that `convert` cannot read is a fault even before any cell was converted, as `1.5` beside `1,5`. */
   isAmbiguous: (text: string) => boolean
 }>
 
@@ -43,7 +43,7 @@ export type ColumnKinds = Readonly<{
 type Known = Readonly<{
   column: string
   kind: string | undefined
-  /** Whether the table rejects values of other kinds, so that such values can be passed on. */
+  /** Whether the column keeps its kind. Values that do not convert are then passed on, to be rejected or dropped. */
   isFixed: boolean
   dialect: Dialect
   detects: boolean
@@ -63,7 +63,7 @@ const KINDS_OF: Readonly<Record<ConversionCode, readonly string[]>> = {
 export type Choice = Readonly<{
   /** The conversion of the column; undefined: its cells do not change. */
   conversion?: Conversion | undefined
-  /** Forms that read its values as different days, so that the caller must choose one. */
+  /** Several forms that fit all values, but as different days, so that the caller must choose one of the forms. */
   dates?: readonly DateForm[]
 }>
 
@@ -113,7 +113,7 @@ function chooseNumbers(values: readonly string[], known: Known): Conversion | un
   return numbersBy(form, kind === 'number' && isFixed)
 }
 
-/** The forms that read all values, and whether they agree on each. */
+/** Finds the forms that read all values. `isOne`: there is such a form, and all such forms read each value alike. */
 function findReadings<Form>(
   values: readonly string[],
   all: readonly Form[],
@@ -127,7 +127,7 @@ function findReadings<Form>(
   return { forms, isOne }
 }
 
-/** Whether values are only groups of digits. */
+/** Whether all values are only groups of digits, such as `123.456`, so that they may be codes instead of numbers. */
 function mayBeCodes(
   values: readonly string[],
   { decimal, thousands, currency }: NumberForm,
@@ -136,7 +136,7 @@ function mayBeCodes(
   return values.every((text) => !text.includes(decimal))
 }
 
-/** Reads a number that is certainly not a code, because a double keeps all its digits. */
+/** Reads a number of at most `DIGITS_MAX` digits. A longer one may be an identifier: a double would lose digits. */
 function readExactNumber(text: string, form: NumberForm): string | undefined {
   const found = parseNumberCell(text, form)
   const isExact = found !== undefined && found.replace(/[^0-9]/g, '').length <= DIGITS_MAX
@@ -152,7 +152,7 @@ function numbersBy(form: NumberForm, isLenient: boolean): Conversion {
   ]
   const convert = (text: string): string | undefined => {
     const found = parseNumberCell(text, form)
-    // With a decimal comma, a number with a point may have another reading.
+    // A number of JSON that is not of the form, such as `1.5` beside decimal commas, is never passed on unchanged.
     if (found === undefined && isLenient && !isNumberToken(text.trim())) return text
     return found
   }
@@ -160,14 +160,14 @@ function numbersBy(form: NumberForm, isLenient: boolean): Conversion {
   return { code: 'numbers', form: shown, decimal, convert, isAmbiguous: never }
 }
 
-/** Signs of currencies, and codes of the most traded ones: other letters may belong to a code. */
+/** The codes of the most traded currencies. Other letters beside a number may make it an identifier. */
 const CODES = 'AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HUF|INR|JPY|MXN|NOK|NZD|PLN|SEK|TRY|USD|ZAR'
 export const SIGN = new RegExp(
   `^-?\\s*(\\p{Sc}|${CODES})\\s*[0-9]|[0-9]\\s*(\\p{Sc}|${CODES})$`,
   'u',
 )
 
-/** The forms of numbers that values may have, judging by their marks. */
+/** The forms of numbers that the values may have, judging by the marks in them (points, commas, currency signs). */
 function formsOf(values: readonly string[]): readonly NumberForm[] {
   const [, before, behind] = SIGN.exec(values[0] ?? '') ?? []
   const currency = before ?? behind

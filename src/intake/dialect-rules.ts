@@ -16,7 +16,7 @@ const DELIMITERS: Readonly<Record<string, string>> = {
   space: ' ',
 }
 
-/** The character of a delimiter or of its name; undefined: not allowed. */
+/** The delimiter that an option gives as a character or by its name; undefined: it is not allowed. */
 export function delimiterOf(given: string): string | undefined {
   const char = Object.hasOwn(DELIMITERS, given) ? (DELIMITERS[given] ?? '') : given
   return isMark(char) && char !== '"' ? char : undefined

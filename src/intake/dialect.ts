@@ -1,5 +1,5 @@
-// The dialect of a CSV or TSV source: what a caller may state, and the defaults. A client that reads no source needs no
-// more of the intake.
+// The dialect of a CSV or TSV source: what a caller may state, and the defaults. It is the only file of the intake that
+// a client needs if it reads no source.
 
 /** The mark before the decimals of a number. */
 export type DecimalMark = '.' | ','
@@ -23,8 +23,8 @@ export type Dialect = Readonly<{
    */
   delimiter?: string
   /**
-   * `present`: the first record has the column names. If no record has them: `absent`, or the names. Default:
-   * `present`.
+   * `present`: the first record has the column names. `absent`: no record has them. A list: the names, if no record has
+   * them. Default: `present`.
    */
   header?: 'present' | 'absent' | readonly string[]
   /** Number of lines before the header to leave out, 0 to 1,000. Default: 0. */

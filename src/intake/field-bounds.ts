@@ -1,4 +1,4 @@
-// The fields of records passed on by an intake: with commas or tabs, and quotes as in RFC 4180.
+// Finds the fields in the records that an intake passes on: commas or tabs separate them, quotes are as in RFC 4180.
 //
 // Invariant: records are divided into fields exactly as the server does it.
 import { CARRIAGE_RETURN, LINE_FEED, QUOTE } from '../base/ascii.js'

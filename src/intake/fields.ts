@@ -36,7 +36,7 @@ export type Field = Readonly<{
   isBroken: boolean
 }>
 
-/** The maximum number of distinct fields of a record: a table has fewer columns. */
+/** The maximum number of fields that are read singly from a record. A table has fewer columns. */
 const FIELDS_MAX = 16_384
 
 /**
@@ -91,7 +91,7 @@ function fieldAt(
   return { text, isQuoted: false, isBroken, end }
 }
 
-/** Reads a quoted field; undefined: the leading quote is text, as in relaxed quoting. */
+/** Reads a quoted field; undefined: the field is not quoted, because relaxed quoting makes its leading quote text. */
 function quotedAt(
   record: string,
   from: number,

@@ -32,7 +32,7 @@ export type IntakeRun = Readonly<{
   bytes: Uint8Array
   starts: readonly number[]
   ends: readonly number[]
-  /** JSON only: the records that are the first in the source to name a column. */
+  /** JSON only: the indexes of the rows that are the first in the source to name a column. */
   namingRecords: readonly number[]
   /** The offset of each row in the decoded source, without its byte order mark. */
   offsets: readonly number[]
@@ -42,7 +42,7 @@ export type IntakeOptions = Readonly<{
   format: SourceFormat
   /** The stated dialect. Default: none. */
   dialect?: Dialect | undefined
-  /** Whether what the options leave open is detected from the first megabyte. */
+  /** Whether the intake detects, from the first megabyte, what the options do not state. */
   detects: boolean
   /** Whether a gzip source is unpacked. Default: false: it is rejected. */
   unpacks?: boolean | undefined
@@ -93,7 +93,7 @@ export class Intake {
   readonly #watched: WatchedRows
   readonly #options: WatchOptions
   #rows = 0
-  /** Whether the columns come from the rows; undefined: not determined yet. */
+  /** Whether the table gets its columns from these rows; undefined: not determined yet. */
   #areNew: boolean | undefined
 
   /** Created by `openIntake`. */
@@ -117,7 +117,7 @@ export class Intake {
     }
   }
 
-  /** The line, from 1, of an offset in the last run, or of a fault after it. */
+  /** The line, from 1, of an offset in the last run or of a fault after the run. */
   lineAt(offset: number): number {
     return this.#lines.lineAt(offset)
   }
@@ -148,7 +148,7 @@ export async function openIntake(
   return openCheckedIntake(source, { ...options, dialect, checkHeader })
 }
 
-/** `openIntake` for a caller with valid options. @throws {SourceFault} like it */
+/** `openIntake` for a caller with valid options. @throws {SourceFault} in the cases of `openIntake` */
 export async function openCheckedIntake(
   source: AsyncIterable<Uint8Array>,
   options: IntakeOptions & Pick<PlanOptions, 'checkHeader'>,
@@ -238,7 +238,7 @@ async function openLineRuns(
   return { runs: runs(), report }
 }
 
-/** Runs with the places of faults in the source instead of in its records. */
+/** Yields the runs unchanged. A fault in them names its place in the whole source, not its place after the header. */
 async function* placedIn(
   runs: AsyncIterable<CutRun>,
   { skippedBytes, skippedLines }: Plan,

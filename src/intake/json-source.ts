@@ -21,7 +21,7 @@ import type { TextBytes } from './text-bytes.js'
 export type JsonSource = Readonly<{
   format: SourceFormat
   bytes: AsyncIterable<Uint8Array>
-  /** The number to add to a row's offset in `bytes` for its offset in the source. Must be called in row order. */
+  /** Returns the difference between a row's offset in the source and in `bytes`. Must be called in row order. */
   shift: (offset: number) => number
   advice: readonly Advice[]
 }>
@@ -88,13 +88,13 @@ type Opened = {
 
 /** Finds the arrays of objects in a JSON value, byte by byte. Malformed JSON is left to the reader of rows. */
 class ArrayFinder {
-  /** The arrays in no other array whose first element is an object; if an option names one, also an empty array. */
+  /** The arrays, except those within arrays, whose first element is an object. A wanted array may also be empty. */
   readonly arrays: FoundArray[] = []
   /** Number of top-level values. */
   values = 0
   isObject = false
   isArray = false
-  /** Beginnings of top-level values that follow another on the same line. */
+  /** Beginnings of top-level values before which another value ends on the same line. */
   besides: number[] = []
   #isOnNewLine = true
   readonly #wanted: string | undefined
@@ -173,7 +173,7 @@ class ArrayFinder {
     this.#open.push({ isArray, name: this.#last, start: offset, isFirst: true })
   }
 
-  /** Keeps an array, unless it is within another array, or is not the wanted array. */
+  /** Keeps an array, unless it is within another array, too deep, or not the wanted array. */
   #add(opened: Opened, array: FoundArray): void {
     const isDeep = this.#open.length > DEPTH_MAX
     if (isDeep || this.#open.slice(0, -1).some(({ isArray }) => isArray)) return
@@ -208,7 +208,7 @@ class ArrayFinder {
 
 const LINE_BREAK = Uint8Array.of(LINE_FEED)
 
-/** Puts each of consecutive values on its own line. */
+/** Puts consecutive JSON values on separate lines. */
 function onLines(bytes: AsyncIterable<Uint8Array>): Pick<JsonSource, 'bytes' | 'shift'> {
   const finder = new ArrayFinder('')
   /** Offsets of added line breaks in the output that `shift` has not passed yet. */

@@ -19,7 +19,7 @@ export function checkNested(given: unknown): Nested | undefined {
   throw optionError('nested', 'must be flatten or text')
 }
 
-/** The maximum number of nested objects whose members become columns. */
+/** The maximum depth of nested objects whose members become columns. */
 const DEPTH_MAX = 32
 
 /** The maximum number of columns of a source with flattened objects. */
@@ -135,7 +135,7 @@ export class NestedRows {
         this.#omitted++
         continue
       }
-      // The members of the object are columns, so it has no column itself.
+      // This null stands for an object: its members have columns, but it has none itself.
       if (text === 'null' && this.#objects.has(column)) continue
       const isText = isNested && this.#how !== undefined
       if (isText) this.#note(column)

@@ -1,5 +1,5 @@
-// Finds lines in a streamed text. Text since the last run is kept, so that the lines of its rows and faults can be
-// found.
+// Finds the line of an offset in a streamed text. The text from the last run on is kept, so that the lines of rows and
+// faults in it can be found.
 import { CARRIAGE_RETURN, LINE_FEED } from '../base/ascii.js'
 import { countLineBreaks } from '../base/record-scanner.js'
 
@@ -7,7 +7,7 @@ import { countLineBreaks } from '../base/record-scanner.js'
 type Counted = Readonly<{
   offset: number
   line: number
-  /** Whether a carriage return precedes, which a line feed would complete. */
+  /** Whether the byte before is a carriage return: a line feed at the offset belongs to the same line break. */
   isAfterReturn: boolean
 }>
 

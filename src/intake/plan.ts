@@ -53,12 +53,12 @@ export type Plan = Readonly<{
   dropped: ReadonlySet<number>
   /** The fields in `dropped` that the caller leaves out, whatever values they have. */
   omitted: ReadonlySet<number>
-  /** Number of leading fields left out together with their values. */
+  /** Number of leading fields that a file of rejected rows adds. They are left out, whatever values they have. */
   rejectColumns: number
   fieldCount: number
   nulls: ReadonlySet<string>
   skipsBlankLines: boolean
-  /** Whether no option says that blank lines are left out. */
+  /** Whether advice may suggest to keep blank lines, because no option states what happens to them. */
   mayKeepBlankLines: boolean
   extraFields: 'refuse' | 'dropEmpty' | 'drop'
   /** The conversion of each converted column, by field index. */
@@ -211,7 +211,7 @@ function looksLikeValue(text: string): boolean {
   return isNumberToken(text) || isDateTime(text)
 }
 
-/** The columns to convert, and advice on columns of days with two readings. */
+/** Decides which columns to convert. Adds advice on columns whose days fit several forms. */
 async function chooseConversions(
   columns: readonly string[],
   values: readonly SeenValues[],

@@ -1,7 +1,7 @@
 // Rewrites the records of a CSV or TSV source into the contract's form, by a plan.
 //
 // Invariants:
-// - Record i of a run is row i of a body with that run: a blank line is a separate record, or left out.
+// - Record i of a run is row i of a body that consists of the run. So a blank line becomes a record, or is left out.
 // - A malformed record is passed on, so that the reader of rows rejects it.
 import { CARRIAGE_RETURN, LINE_FEED } from '../base/ascii.js'
 import { fromUtf8, NO_BYTES, utf8 } from '../base/bytes.js'
@@ -26,11 +26,11 @@ export type RewrittenRun = Readonly<{
 /** The maximum number of rows of a rewritten run: a record may have any number of blank lines. */
 const BATCH_ROWS_MAX = 16_384
 
-/** The work of a row besides its characters, and the amount after which other work has a turn. */
+/** The unit of work is a character; each row adds `ROW_WORK`. After `STEP_WORK`, other work has a turn. */
 const ROW_WORK = 16
 const STEP_WORK = 4 * 1024
 
-/** How often something was done, and the line of its first place. */
+/** How often a change was made, and the line of the first one. */
 type Tally = { count: number; line: number }
 
 export class RowRewriter {
@@ -62,7 +62,7 @@ export class RowRewriter {
     return [...done, ...converted]
   }
 
-  /** Returns the rows of a run, as one or several runs. Yields the work in between. */
+  /** Yields the rows of a run, as one or several runs; and in between, the amount of work done. */
   *rewrite(run: CutRun): Generator<RewrittenRun | number, void> {
     this.#header ??= this.#headerOf(run.header)
     const { bytes, starts, ends } = run

@@ -17,7 +17,7 @@ export type Sample = Readonly<{
 export type SampleOptions = Readonly<{
   format: 'csv' | 'tsv'
   dialect: Dialect
-  /** Whether what the options leave open is detected. */
+  /** Whether the intake detects what the options do not state. */
   detects: boolean
   /** Yields to other work. Default: never. */
   slices?: Slices | undefined
@@ -81,15 +81,15 @@ export function triedOf({ bytes, isWhole }: Sample): Sample {
 /** A record of the sample. */
 export type Tried = Readonly<{ fields: readonly Field[]; blankLines: number; start: number }>
 
-/** A record that does not end, at least not within the part of the sample that matters for quotes. */
+/** The fields of a record without an end, probably because a quote is misplaced. They make the tried marks fail. */
 const OPEN: readonly Field[] = [{ text: '', isQuoted: false, isBroken: true }]
 
 /** Bytes of a sample scanned per step; the part in which marks are tried is one step. */
 export const STEP_BYTES = TRIED_BYTES
 
 /**
- * The complete records of a sample, without comments, and undefined after each step; the last record is `OPEN` if it
- * has not ended.
+ * Yields the complete records of a sample, without comments, and `undefined` after each step. Then yields `OPEN` if the
+ * last record has no end in the whole source, or takes more than half of the sample.
  */
 export function* sampleRecords(
   { bytes, isWhole }: Sample,
@@ -154,7 +154,7 @@ function finishScan(scanner: RecordScanner): boolean {
 /** The comma is last, because it occurs in numbers: on a tie, an earlier delimiter wins. */
 const DELIMITERS = [';', '\t', '|', ','] as const
 
-/** The marks for which the records of a sample agree best; given marks stay. */
+/** Finds the marks for which most records of a sample have as many fields as the header. Given marks stay. */
 export async function detectMarks(
   tried: Sample,
   separator: string | undefined,
@@ -182,7 +182,7 @@ function quotingVariants(marks: Marks, said: Dialect): readonly Marks[] {
   return [marks, { ...marks, isTrimmed: true }, { ...marks, hasBackslashes: true }]
 }
 
-/** Decides between delimiters of equal agreement: the header in the first line wins, then more fields. */
+/** If delimiters agree about equally, one with the header in the first line wins, then one with more fields. */
 const PREAMBLE_COST = 0.01
 const FIELD_WEIGHT = 1e-9
 
@@ -200,8 +200,8 @@ function agreementOf(records: readonly Tried[]): number {
 }
 
 /**
- * The index of the header: after comments, or after lines with one field that a blank line separates from records with
- * more. -1: not found, so the first record is used.
+ * The index of the header. It follows comments, or a title: lines with one field, a blank line, and then records with
+ * more fields. -1: neither was found, so the first record is the header.
  */
 function headerIndexOf(records: readonly Tried[]): number {
   const first = records

@@ -37,7 +37,7 @@ export class SeenRecords {
     this.#seeksNulls = nulls === undefined && detects
   }
 
-  /** The default for fields after the last column: they may be dropped if they are empty in the sample. */
+  /** The default of `extraFields`: `dropEmpty` if the sample has fields after the last column, and all are empty. */
   get extraFields(): 'refuse' | 'dropEmpty' {
     return this.#hasExtraFields && !this.#hasExtraTexts ? 'dropEmpty' : 'refuse'
   }
@@ -83,7 +83,7 @@ export async function readSample(
   return seen
 }
 
-/** The work per field or value of a sample. */
+/** The work of examining a field or a value of a sample, in the unit of time slices. */
 export const FIELD_WORK = 16
 
 export const NO_VALUES: SeenValues = { first: new Set(), others: [] }

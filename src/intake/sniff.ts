@@ -90,7 +90,7 @@ export function markedEncodingOf(start: Bytes): string | undefined {
   return MARKS.find(([, mark]) => hasAt(start, 0, mark))?.[0]
 }
 
-/** Least share of zero bytes, in percent, at every other place of UTF-16 text; other encodings have none. */
+/** The minimum share of zeros, in percent, at the even or the odd offsets of UTF-16 text; no other byte is zero. */
 const ZEROS_PERCENT_MIN = 40
 
 /**

@@ -14,7 +14,7 @@ import {
   SNIFFED_BYTES,
 } from './sniff.js'
 
-/** Number of bytes of a source used for its plan. */
+/** Number of bytes at the beginning of a source from which its plan is made. */
 export const SAMPLE_BYTES = 1024 * 1024
 
 /** The beginning of a source, and all its bytes. */

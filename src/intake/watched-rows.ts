@@ -21,10 +21,10 @@ import { fieldTexts, findFields } from './field-bounds.js'
 import type { PassedLines } from './passed-lines.js'
 import { textOfToken, WatchedValues } from './watched-values.js'
 
-/** The maximum number of watched columns; those after them are ignored. */
+/** The maximum number of watched columns. Further columns are ignored. */
 const COLUMNS_MAX = 4_096
 
-/** The work after which other work has a turn, and the work per value besides its bytes. */
+/** The unit of work is a byte; each value adds `VALUE_WORK`. After `STEP_WORK`, other work has a turn. */
 const STEP_WORK = 16 * 1024
 const VALUE_WORK = 64
 

@@ -28,7 +28,7 @@ const NUMBERS_AS_TEXT = [
   'looseNumber',
 ] as const
 
-/** Notations reported only if a few values have them: if all values have them, they may be codes. */
+/** Notations reported only if a few values of a column have them. If all values have them, the values may be codes. */
 const NUMBERS_PERHAPS = ['paddedNumber', 'groupedNumber'] as const
 
 type ValueClass =
@@ -50,7 +50,7 @@ const GROUPS = {
 
 const GROUP_NAMES = Object.keys(GROUPS) as (keyof typeof GROUPS)[]
 
-/** The classes that a given decimal comma turns into numbers, if no other number has a point. */
+/** If all values are of these classes and none has a point, a decimal comma as an option makes all of them numbers. */
 const READ_WITH_COMMA = ['number', 'decimalComma', 'commasUnsure', 'spacedNumber'] as const
 
 /** JSON values other than text. */
@@ -71,7 +71,7 @@ export class WatchedValues {
   readonly #column: string
   readonly #seen = new Map<ValueClass, Seen>()
   #count = 0
-  /** Whether a number has a point, which contradicts a decimal comma. */
+  /** Whether some number has a point, so that the decimal mark is certainly not a comma. */
   #hasPoints = false
   /** Whether the column is text, whatever follows. */
   isOver = false
@@ -104,7 +104,7 @@ export class WatchedValues {
     this.#begin(valueClass, textOfToken(bytes, from, to), lineOf)
   }
 
-  /** Counts a value of a class. @returns false: it is the first value of the class */
+  /** Counts a value of a class that has an example. @returns false: not counted, because the class has none yet */
   #counts(valueClass: ValueClass): boolean {
     const seen = this.#seen.get(valueClass)
     if (seen === undefined) return false
@@ -120,8 +120,8 @@ export class WatchedValues {
   }
 
   /**
-   * The causes that make the column text, if most of its values are of another kind.
-   * @param isDecimalSaid - Whether an option gives its decimal mark.
+   * Why the column is text although nearly all of its values are of another kind.
+   * @param isDecimalSaid - Whether an option gives the decimal mark of the column.
    */
   advice(isJson: boolean, isDecimalSaid: boolean): readonly Advice[] {
     const about = { column: this.#column, values: this.#count }
@@ -142,7 +142,7 @@ export class WatchedValues {
   #adviceOfNumbers(isDecimalSaid: boolean): readonly (Seen & Readonly<{ code: AdviceCode }>)[] {
     const codes = new Set<(typeof NUMBERS_AS_TEXT)[number]>(NUMBERS_AS_TEXT)
     const commas = this.#seen.get('decimalComma')
-    // A value with only one reading shows how to read the others.
+    // A value such as `1,5` shows that the comma in `1,234` is a decimal mark too.
     if (isDecimalSaid || commas !== undefined) codes.delete('commasUnsure')
     if (isDecimalSaid) codes.delete('decimalComma')
     const unsure = this.#seen.get('commasUnsure')?.count ?? 0
@@ -170,15 +170,15 @@ export class WatchedValues {
   }
 }
 
-/** The maximum number of characters of a value that may be other than text. */
+/** A value of more characters is text; it is not examined. */
 const JUDGED_CHARS_MAX = 1_024
 
 /** A number that may have a separator of thousands: a comma before three digits. */
 const UNSURE_COMMA = /^-?[1-9][0-9]{0,2},[0-9]{3}$/
 
 /**
- * Matches a number with no digit on one side of the point, a plus sign (longer numbers are telephone numbers), or
- * separators of thousands.
+ * Matches three forms of numbers: no digit on one side of the point; a plus sign and at most four digits before the
+ * point (with more digits, it is a telephone number); commas between thousands.
  */
 const LOOSE_NUMBER =
   /^(?:[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]{0,14})\.)|\+(?:0|[1-9][0-9]{0,3})(?:\.[0-9]+)?|[-+]?[1-9][0-9]{0,2}(?:,[0-9]{3}){1,4}(?:\.[0-9]+)?)$/
@@ -236,7 +236,7 @@ export function textOfToken(bytes: Uint8Array, from: number, to: number): string
 /** Numbers with at most this many digits are exact as doubles. */
 const PLAIN_DIGITS_MAX = 15
 
-/** The number of points, 0 or 1, in bytes that are certainly a number; -1: perhaps not a number. */
+/** The number of points, 0 or 1, in the bytes of a simple number; -1: the bytes must be examined as text. */
 function pointsOfNumber(bytes: Uint8Array, from: number, to: number): number {
   const start = bytes[from] === MINUS ? from + 1 : from
   if (to - start > PLAIN_DIGITS_MAX || !isDigitAt(bytes, start) || !isDigitAt(bytes, to - 1))
@@ -252,7 +252,7 @@ function pointsOfNumber(bytes: Uint8Array, from: number, to: number): number {
 const DAY_BYTES = 10
 const DAYS_OF_ALL_MONTHS = 28
 
-/** Whether bytes are a certainly valid day, such as `2024-02-28`. */
+/** Whether bytes are a day that exists in every month, such as `2024-02-28`. Other days are examined as text. */
 function isPlainDay(bytes: Uint8Array, from: number, to: number): boolean {
   if (to - from !== DAY_BYTES || bytes[from + 4] !== MINUS || bytes[from + 7] !== MINUS)
     return false

@@ -68,7 +68,7 @@ type GroupState = {
 export type CommitQueueOptions = CommitLogOptions &
   BatchWriterOptions &
   Readonly<{
-    /** With `interval`: how long a batch may be unsynced. */
+    /** With `interval`: the longest time that a batch may be unsynced, in milliseconds. */
     flushMs: number
     views: LevelViews
     /** Called when a batch was written, before its commits are answered. Throws if they must not be answered. */
@@ -204,7 +204,7 @@ export class CommitQueue {
     this.#running = undefined
   }
 
-  /** Must be called before a group is answered: later, commits that its callers add at once would count too. */
+  /** Must be called before a group is answered: after the answer, commits that its callers add would count too. */
   #expectAfter(group: readonly QueuedCommit[]): void {
     const underWay = group.length + this.#waiting.length
     this.#expected = underWay < HALVED_MIN ? underWay : Math.ceil(underWay / 2)

@@ -132,7 +132,7 @@ function emulatedOf(snapshot: AbstractSnapshot | undefined): EmulatedSnapshot | 
 class EmulatedSnapshot {
   /** Settles when the batch ends that was in flight at the beginning of the snapshot; undefined: there was none. */
   readonly ready: Promise<void> | undefined
-  /** Whether that batch has ended, or there was none. */
+  /** Whether the batch that was in flight at the beginning has ended, or there was none. */
   isReady: boolean
   readonly #close: () => void
   readonly #notes = new Map<string, Note>()

@@ -274,7 +274,7 @@ export class HighWaterKeeper {
 
 const TOO_MANY_CODES: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE'])
 
-/** Whether something failed only because too many files are open. */
+/** Whether a failure was caused only by too many open files. */
 function wantsDescriptor(failure: unknown): boolean {
   const { cause } = failure as { cause?: { code?: unknown } }
   return TOO_MANY_CODES.has(cause?.code)

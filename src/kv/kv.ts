@@ -1,6 +1,6 @@
 // The port for small control records: ordered keys, consistent views, conditional commits.
 //
-// Every implementation must (see the KvStore suite in `rowstash/testing`):
+// Every implementation must keep these rules, which the KvStore suite in `rowstash/testing` checks:
 // - One `read` sees the state of one commit.
 // - `commit` is atomic, durable when it resolves (unless the host chose less), and strictly serializable within a
 //   partition.
@@ -86,8 +86,8 @@ export interface KvView {
  */
 export interface KvPartition {
   /**
-   * Runs `use` on a view of the latest commit, and closes the view when it settles. Keep it short: an open view
-   * prevents reclaiming what it sees, and occupies a connection of a shared store.
+   * Runs `use` on a view of the latest commit, and closes the view when `use` settles. `use` should be short: an open
+   * view prevents reclaiming what it sees, and occupies a connection of a shared store.
    * @throws {StoreError} DATA_CORRUPT, STORAGE_UNAVAILABLE, STORE_CLOSED
    */
   read<T>(use: (view: KvView) => Awaitable<T>): Promise<T>
@@ -105,10 +105,10 @@ export interface KvPartition {
   commitStamp?(): object | undefined
 
   /**
-   * Writes everything or nothing. Resolves when it is durable, or with the failed checks. Commits of one store and
-   * partition may conflict: both check, put or delete a key, and at least one puts or deletes it. A commit that
-   * conflicts with one in flight is checked and written after it, so a commit may be planned on the effects of
-   * another commit in flight.
+   * Writes everything or nothing. Resolves when it is durable, or with the failed checks. Two commits of one store and
+   * partition conflict if both check, put or delete a key, and at least one of the two puts or deletes it. A commit
+   * that conflicts with one in flight is checked and written after that one, so it may be planned on the effects of
+   * the commit in flight.
    * @throws {StoreError} STORAGE_UNAVAILABLE or INSUFFICIENT_STORAGE, whose `outcome` says whether nothing happened
    *   (`unchanged`) or the commit may be there after a reopen (`unknown`); STORE_CLOSED.
    */

@@ -26,7 +26,7 @@ export interface LevelDatabase {
   /** `getSync`: whether point reads do not need a thread pool. */
   readonly supports: Readonly<{ explicitSnapshots: boolean; getSync?: boolean }>
   open(): Promise<void>
-  /** Locks out other processes until it is closed, if opening does not. @throws {StoreError} STORE_LOCKED */
+  /** For a database whose `open` takes no lock: locks it until it is closed. @throws {StoreError} STORE_LOCKED */
   lock?(): Promise<void>
   /** Releases the lock of an open database that cannot be used. */
   unlock?(): void
@@ -80,7 +80,7 @@ export function writeBatch(
     return database.writeSmall(operations, sync)
   }
   if (database.writeLarge !== undefined) return database.writeLarge(operations, sync)
-  // Only durable databases support `sync`; abstract-level passes it on.
+  // abstract-level passes `sync` on. Databases that are not durable ignore it.
   const options = Object.freeze({ ...ENCODINGS, sync }) // Frozen like ENCODINGS.
   return database.batch<Bytes, Bytes>(operations, options)
 }

@@ -78,7 +78,7 @@ export async function openLevelKv(
   }
 }
 
-/** @param full - The failure for which the database is only a stand-in. */
+/** @param full - The failure because of which a stand-in was opened; undefined: it is the source's own database. */
 async function openSessions(
   source: LevelSource,
   options: ResolvedLevelOptions,

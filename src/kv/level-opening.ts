@@ -26,9 +26,9 @@ type Expected = Readonly<{
   acceptLoss: boolean
   durability: Durability
   storeCrc: number | undefined
-  /** An earlier version base of the database. */
+  /** The version base in the high-water mark, or before a reopen. If the database has a lower one, this one counts. */
   versionBaseKnown: number
-  /** The least version base from now on. */
+  /** The version base is at least this number from now on. */
   versionBaseMin: number
   /** Whether commits may be missing without a trace. */
   isUnsure: boolean

@@ -73,7 +73,7 @@ export class LevelSessions implements KvCache {
   #hits = 0
   #misses = 0
 
-  /** @param full - The failure for which the database is only a stand-in: the disk has no room to open the source's. */
+  /** @param full - The lack of disk space because of which a stand-in was opened; undefined: it is the source's own. */
   constructor(options: SessionsOptions, opened: OpenedDatabase, full?: StoreError) {
     this.#options = options
     this.#cacheBytesMax = options.recordCacheBytes
@@ -166,7 +166,7 @@ export class LevelSessions implements KvCache {
     }
   }
 
-  /** Writes the last mark while no other process can open the database. */
+  /** Closes the database. First writes the last high-water mark, while no other process can open the database. */
   async close(): Promise<void> {
     this.#isClosing = true
     this.#signalReady()

@@ -167,7 +167,7 @@ export class LevelViews {
     }
   }
 
-  /** The number of beginnings and ends of batches; undefined: a batch is in flight or has failed. */
+  /** The present moment: see `#moment`. undefined: a batch is in flight or has failed. */
   get stillMoment(): number | undefined {
     return this.#writing === undefined ? this.#moment : undefined
   }
@@ -185,7 +185,7 @@ export class LevelViews {
     return moment === this.#moment
   }
 
-  /** A cached record for an open view; undefined: not cached. */
+  /** A cached record, for an open view; null: there is certainly no such record; undefined: unknown. */
   recall(key: string): Bytes | null | undefined {
     // Records of the batch are skipped here, not deleted before it: a Map with deletions is rebuilt often.
     if (this.#writing?.changes.has(key)) return undefined
@@ -204,7 +204,7 @@ export class LevelViews {
     if (moment === this.#moment && this.#writing === undefined) this.#empty.add(start, limit)
   }
 
-  /** Called when a view takes its snapshot. @returns the argument for `remember`. */
+  /** Called when a view takes its snapshot. @returns the moment, which `remember` needs. */
   takeSnapshot(view: LevelView): number {
     this.#floating.delete(view)
     return this.#moment

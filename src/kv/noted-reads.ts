@@ -40,7 +40,7 @@ export class NotedReads {
     }
   }
 
-  /** Runs `use` on the recorded reads. @returns undefined: `use` reads anything else. */
+  /** Runs `use` on the recorded reads. @returns its result; undefined: it made a read that was not recorded. */
   async run<T>(use: (view: KvView) => Promise<T>): Promise<T | undefined> {
     const unknown = new Error('This was not read in the view')
     const get = async (key: Bytes): Promise<Bytes | null> => {

@@ -117,7 +117,7 @@ export function encodeCommit(operations: number, storeCrc: number | undefined): 
   return bytes
 }
 
-/** Whether a commit record may belong to this store: the first commit records of a store may have no name. */
+/** Whether a commit record may belong to this store. A store's first records may lack the checksum of its name. */
 export function isOwnCommit(payload: Bytes, storeCrc: number | undefined): boolean {
   if (storeCrc === undefined || payload.length <= 4) return true
   return sameBytes(payload.subarray(4), encodeUint32(storeCrc))
@@ -130,7 +130,7 @@ export function sealValue(key: Bytes, payload: Bytes): Bytes {
   return value
 }
 
-/** Writes the result of `sealValue` into `value`, which has its length. */
+/** Writes the result of `sealValue` into `value`, which must have the length of the result. */
 export function sealInto(value: Uint8Array, key: Bytes, payload: Bytes): void {
   value[0] = ENVELOPE_FORMAT
   putUint32(value, 1, crc32(payload, crc32(key)))

@@ -6,7 +6,7 @@ import type { LevelDatabase } from './level-database.js'
 import { readRecords } from './level-database.js'
 import { decodeUint64, VERSION_BASE_KEY } from './record-envelope.js'
 
-/** More than the changes of one table that fit in a database's log, or between two high-water marks. */
+/** How far the base grows: more than the changes of one table that fit in a log, or between two high-water marks. */
 export const VERSION_STEP = 2 ** 20
 
 /** How far a restore raises the version base: the original store may have been used for years since the backup. */

@@ -1,6 +1,6 @@
 // The port for large immutable bytes: segments and files.
 //
-// Every implementation must (see the ObjectStore suite in `rowstash/testing`):
+// Every implementation must keep these rules, which the ObjectStore suite in `rowstash/testing` checks:
 // - `put` is durable when it resolves; after a failed put, `get` and `list` show nothing of it.
 // - An ID is written once; its bytes never change until it is deleted. Only IDs signed by `presignPut` are written from
 //   outside.

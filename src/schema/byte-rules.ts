@@ -1,6 +1,6 @@
 // A fast check whether the bytes of a text fit a kind. It serves columns whose texts so far fit only a few of the
-// kinds that have a rule. A text is read as far as the kind allows, so its end (in a JSON body, its quote) need not
-// be known first.
+// kinds that have a rule. The caller need not know the end of a text: the check reads as far as the kind allows, and
+// the caller examines the byte there (in a JSON body, whether it is the closing quote).
 //
 // Invariants:
 // - If the check reads a text to its end, the text also fits by the rule in text-rules or time-rules. Every other
@@ -94,7 +94,7 @@ export class ByteRules {
     return end < 0 || others === 0 || this.endOf(from, end, others) === end ? end : -1
   }
 
-  /** `local@domain.tld`, each label of letters, digits and inner dashes. */
+  /** The end of `local@domain.tld`, with labels of letters, digits and inner dashes; -1: unsure. */
   #endOfEmail(from: number, limit: number): number {
     const bytes = this.#bytes
     let at = from
@@ -118,7 +118,7 @@ export class ByteRules {
     return end - from > EMAIL_CHARS_MAX ? -1 : end
   }
 
-  /** `http://` or `https://`, a lower-case host that `URL` does not change, and a path. */
+  /** The end of `http://` or `https://`, a lower-case host that `URL` does not change, and a path. */
   #endOfUri(from: number, limit: number): number {
     const bytes = this.#bytes
     const known = this.#endOfRun(this.#origin, from, limit)
@@ -178,7 +178,7 @@ function endOfScheme(bytes: Bytes, from: number): number {
   return colon + 3
 }
 
-/** Reads four bytes at a time: the path is most of a URI. */
+/** The end of a URI's path. Reads four bytes at a time, because the path is most of a URI. */
 function endOfPath(bytes: Bytes, from: number, limit: number): number {
   let at = from
   for (; at + 4 <= limit; at += 4) {
@@ -199,7 +199,7 @@ function isSurelyName(bytes: Bytes, from: number, to: number): boolean {
 const PHONE_DIGITS_MIN = 3
 const PHONE_DIGITS_MAX = 20
 
-/** Digits and separators, without an extension mark. */
+/** The end of a phone number, before any extension mark; -1: it has too few or too many digits. */
 function endOfPhone(bytes: Bytes, from: number, limit: number): number {
   let digits = 0
   let at = from
@@ -211,7 +211,7 @@ function endOfPhone(bytes: Bytes, from: number, limit: number): number {
   return digits >= PHONE_DIGITS_MIN && digits <= PHONE_DIGITS_MAX ? at : -1
 }
 
-/** Days in every month but February. */
+/** The minimum number of days of a month other than February. */
 const DAYS_MIN = 30
 const FEBRUARY_DAYS_MIN = 28
 /** A bit for each month with 31 days. */
@@ -231,7 +231,7 @@ function endOfDay(bytes: Bytes, from: number, limit: number): number {
 const DAY_BYTES = 10
 const SECONDS_BYTES = 19
 
-/** `YYYY-MM-DDTHH:mm:ss`, with `T` or a space, with or without a fraction and `Z`. */
+/** The end of `YYYY-MM-DDTHH:mm:ss`, with `T` or a space, and an optional fraction and `Z`; -1: unsure. */
 function endOfDateTime(bytes: Bytes, from: number, limit: number): number {
   if (from + SECONDS_BYTES > limit || endOfDay(bytes, from, limit) < 0) return -1
   if (bytes[from + 10] !== UPPER_T && bytes[from + 10] !== SPACE) return -1

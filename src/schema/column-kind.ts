@@ -17,7 +17,7 @@ export type ColumnKind =
   | 'number'
   | 'boolean'
 
-/** Bit of each kind in a kind mask. Written to disk: never change or reuse a number. */
+/** The bit of each kind in a kind mask. Kind masks are written to disk: never change or reuse a number. */
 export const KIND_BIT: Readonly<Record<ColumnKind, number>> = Object.freeze({
   string: 1 << 0,
   markdown: 1 << 1,

@@ -26,7 +26,7 @@ export const SEEN = Object.freeze({
   storedNumbers: 1 << 12, // from text: all non-empty cells of the segment are stored as number tokens
   storedBooleans: 1 << 13, // from text: all non-empty cells of the segment are stored as true or false
   storedText: 1 << 14, // from text: the cells of the segment are stored as strings
-  scalarToken: 1 << 15, // a number, boolean or text of JSON, which, unlike CSV text, cannot spell an array
+  scalarToken: 1 << 15, // a number, boolean or text of a JSON body; only text of CSV may spell an array
 })
 
 export type ColumnSummary = {

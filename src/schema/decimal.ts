@@ -1,7 +1,7 @@
 // Decimal numbers compared exactly, from the bytes of their JSON tokens.
 //
-// Numbers are first rounded to doubles: if these differ, so do the numbers, in the same order. Digits are compared only
-// if two numbers round to one double, and one of them has more digits than every double keeps.
+// Numbers are first rounded to doubles. If the doubles differ, the numbers have the order of the doubles. Digits are
+// compared only if two numbers round to one double, and one of them has more than 15 digits, which a double may lose.
 //
 // Invariant: the work is linear in the length of a token, whatever its exponent. An exponent of millions of digits
 // stays text, because parsing it would take quadratic time.
@@ -9,7 +9,7 @@ import { DIGIT_NINE, DIGIT_ZERO, DOT, LOWER_E, MINUS, UPPER_E } from '../base/as
 import { type Bytes, NO_BYTES, utf8 } from '../base/bytes.js'
 import { sliceText } from '../base/platform.js'
 
-/** Number of digits that every double keeps. */
+/** Two numbers with at most this many digits have the same double only if they are equal. */
 const SHORT_DIGITS = 15
 
 /** Powers of ten that a double represents exactly. */
@@ -173,7 +173,7 @@ function longSum(digits: string, more: number): string {
   return (carry === 0 ? high : carried(high, carry)) + lowDigits
 }
 
-/** Digits plus 1 or minus 1, without leading zeros. */
+/** Adds `carry`, which is 1 or -1, to digits. @returns the digits of the sum, without leading zeros */
 function carried(digits: string, carry: number): string {
   const turned = carry > 0 ? DIGIT_NINE : DIGIT_ZERO
   let end = digits.length
@@ -195,7 +195,7 @@ function signOf({ isNegative, digits }: LongDecimal): number {
   return isNegative ? -1 : 1
 }
 
-/** Compares magnitudes: by the place of the first digit, then digit by digit. Neither is zero. */
+/** Compares the magnitudes of two nonzero numbers: by the place of the first digit, then digit by digit. */
 function orderOfSizes(left: LongDecimal, right: LongDecimal): number {
   const places = orderOfIntegers(
     sumText(left.exponent, left.digits.length),

@@ -64,7 +64,7 @@ const QUOTES = QUOTE * ONES
 const BACKSLASHES = BACKSLASH * ONES
 const HIGH_BITS = (0x80 * ONES) | 0
 
-/** The high bit of the first byte that is not plain; bits of later bytes may be set wrongly. */
+/** @returns a word with the high bit of the first byte that is not plain; high bits of later bytes mean nothing. */
 function unplainBytes(word: number): number {
   const below = (word - SPACES) | ((word ^ QUOTES) - ONES) | ((word ^ BACKSLASHES) - ONES)
   return below & ~word & HIGH_BITS
@@ -217,7 +217,7 @@ export class JsonByteValues {
     }
     while (bytes[at] !== CLOSE_BRACKET) {
       const byte = bytes[at]
-      if (byte === OPEN_BRACKET || byte === LOWER_N) return -1 // A misfit, or a nested array.
+      if (byte === OPEN_BRACKET || byte === LOWER_N) return -1 // A nested array, or null, which is a misfit here.
       at = byte === QUOTE ? this.#readText(at) : this.#readOther(at)
       if (at < 0) return -1
       if (byte === QUOTE) elements |= ELEMENT.text

@@ -2,9 +2,9 @@
 //
 // Invariants:
 // - The accepted language is JSON, limited by `stop` and JSON_DEPTH_MAX. This file only finds the ends of values,
-//   which are unambiguous in valid JSON. `JSON.parse` validates keys and values that are not obviously valid (a
-//   string without escapes and control characters, a short run of digits). `JSON.parse` validates nested arrays and
-//   objects part by part.
+//   which are unambiguous in valid JSON. `JSON.parse` validates keys and values, nested arrays and objects part by
+//   part. It is not called for what is obviously valid: a string without escapes and control characters, a short run
+//   of digits.
 // - `JSON.parse` gets a value only after its brackets were counted.
 // - A cursor never reads at or after `stop`, so no row exceeds its limit.
 
@@ -166,7 +166,7 @@ function skipContainer(cursor: Cursor, outer: number): void {
 }
 
 /**
- * Passes an array or an object, counting brackets, up to its end or about `limit`.
+ * Passes a part of an array or an object, counting brackets, up to its end, or to about `limit`.
  * @param open - Number of open brackets before the call.
  * @returns the number of open brackets after the call; `outer`: the array or object has ended.
  */
@@ -194,7 +194,7 @@ function passBrackets(cursor: Cursor, outer: number, open: number, limit: number
   return level
 }
 
-/** The maximum number of characters of a string or scalar in an object that is split: each is validated in one step. */
+/** For objects that are split: the maximum number of characters of a string or scalar, which is validated at once. */
 export const SCALAR_CHARS_MAX = 1_048_576
 
 /** Checks the length of a string or scalar that begins here. */

@@ -1,5 +1,5 @@
 // Orders times, and dates with times, by their moment: `10:00+02:00` is before `09:00Z`. A time without an offset is
-// UTC, a date without a time is its midnight. Fractions of any length count.
+// in UTC; a date without a time means its midnight. Fractions of a second are compared exactly, however long.
 
 import { COLON, DIGIT_ZERO, DOT, MINUS, PLUS } from '../base/ascii.js'
 import { type Bytes, NO_BYTES } from '../base/bytes.js'

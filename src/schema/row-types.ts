@@ -24,9 +24,9 @@ export type SchemaDefinition<Specs extends ColumnSpecs, Input> = Readonly<{
   /** The columns by ID, in table order. */
   columns: Specs
   /**
-   * Checks every row object in a create, add, overwrite or merge, and may change it: its output is stored. Any
-   * implementation of Standard Schema, such as zod, valibot or arktype. Updates of cells are checked only against the
-   * columns. Default: none.
+   * Checks every row object in a create, add, overwrite or merge, and may change it: its output is stored. It may be
+   * any implementation of Standard Schema, such as a schema of zod, valibot or arktype. Updates of cells are checked
+   * only against the columns. Default: none.
    */
   validator?: StandardSchema<Input, Cells<Specs>> | undefined
 }>

@@ -31,7 +31,7 @@ export const MARK = Object.freeze({
   quote: 16,
 })
 
-/** The byte ends an unquoted field, or needs attention in a quoted one. */
+/** Bit of a byte at which a scan stops: it ends an unquoted field, or needs a closer look in a quoted one. */
 const LOOK = 32
 
 type Delimiter = ',' | '\t'
@@ -64,7 +64,7 @@ const BODY_BYTES_MAX = 2 ** 31 - 1
 
 const NOT_A_COLUMN = -1
 
-/** Initial room for cells; a smaller body gets less. */
+/** Number of cells that the first memory holds; for a smaller body, one cell per `BYTES_PER_CELL` bytes. */
 const CELLS_FIRST = 16 * 1024
 const BYTES_PER_CELL = 8
 /** Number of bytes of a cell: two offsets, a column and a mark. */
@@ -97,7 +97,7 @@ export class CsvByteScanner {
   /** The column IDs of the header, in order, without `$rowID`. */
   header: readonly string[] = []
 
-  /** The current or unsure row: its beginning, and its line (1-based). */
+  /** The beginning of the row, and its 1-based line; after 'unsure', those of the unsure row. */
   rowStart = 0
   line = 0
   /** The current row: its first cell, and its bytes. */
@@ -301,7 +301,7 @@ export class CsvByteScanner {
    */
   #readField(start: number, limit: number): number {
     const { bytes } = this
-    if (start > limit) return -1 // An extra empty field.
+    if (start > limit) return -1 // The row continues after the limit.
     if (bytes[start] === QUOTE) return this.#readQuoted(start + 1, limit)
     const marks = this.#marks
     let mark = 0
@@ -335,7 +335,7 @@ export class CsvByteScanner {
     return at
   }
 
-  /** Reads a quoted field, from after the opening quote. @returns as `#readField` */
+  /** Reads a quoted field, from after the opening quote. @returns the position after the closing one; -1: unsure. */
   #readQuoted(start: number, limit: number): number {
     const { bytes } = this
     let mark = 0
@@ -379,7 +379,7 @@ export class CsvByteScanner {
   }
 }
 
-/** The high bit of the first byte of a word that is not plain; bits of later bytes may be set wrongly. */
+/** @returns a word with the high bit of the first byte that is not plain; high bits of later bytes mean nothing. */
 function oddBytes(word: number, delimiters: number): number {
   const isBelowSpace = word - SPACES
   const isQuote = (word ^ QUOTES) - ONES

@@ -156,7 +156,7 @@ const FAULT = Object.freeze({
   notUtf8: 'Not valid UTF-8',
 })
 
-/** Reads one record after the other, including the header, except an empty last line. */
+/** Reads one record after the other: the header, then the rows. An empty last line is no record. */
 class RecordReader {
   readonly #bytes: Uint8Array
   readonly #delimiter: number
@@ -170,7 +170,7 @@ class RecordReader {
   /** The index of the current record in the whole input, and the line on which it starts. */
   #index: number
   #line = 1
-  /** All bytes of the current record so far, joined by OR. */
+  /** All bytes of the current record so far, joined by OR: below 0x80, all are ASCII. */
   #bits = 0
   /** UTF-16 units of the record counted so far, and the position up to which they were counted. */
   #chars = 0

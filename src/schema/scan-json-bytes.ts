@@ -244,7 +244,7 @@ export class JsonByteScanner {
     return this.cells
   }
 
-  /** @returns false: not a plain text, or a second row ID in the row. */
+  /** Records the row's ID. @returns false: unsure, because it is no text without escapes, or the row's second ID. */
   #noteRowId(from: number, to: number): boolean {
     if (this.rowIdTo > 0 || this.#values.form !== FORM.text) return false
     this.rowIdFrom = from + 1
@@ -256,9 +256,9 @@ export class JsonByteScanner {
   #keyEnd = 0
 
   /**
-   * Passes the key at a place of the row, with its comma and colon, if the bytes equal those of an earlier row.
-   * `#keyEnd` is then the beginning of its value.
-   * @returns as `#readKey`; UNKNOWN: the bytes differ.
+   * Passes the key at a place of the row, with its comma and colon, if the bytes equal those of an earlier row. Sets
+   * `#keyEnd` to the beginning of its value.
+   * @returns the value's column, NOT_A_COLUMN for `$rowID`, UNKNOWN: the bytes differ, or the column was repeated.
    */
   #passKnownKey(start: number, place: number): number {
     const keys = this.#keys
@@ -267,7 +267,7 @@ export class JsonByteScanner {
     if (length === 0 || start + length > this.bytes.length) return UNKNOWN
     const from = keys[first + KEY.from] ?? 0
     const view = this.#view
-    const last = length - WORD_BYTES // -1 for `"":` at the first place, where the preceding brace is equal too.
+    const last = length - WORD_BYTES // -1 for `"":` at the first place: the equal brace before it is compared too.
     for (let i = 0; i < last; i += WORD_BYTES)
       if (view.getInt32(start + i) !== view.getInt32(from + i)) return UNKNOWN
     if (view.getInt32(start + last) !== view.getInt32(from + last)) return UNKNOWN
@@ -282,8 +282,8 @@ export class JsonByteScanner {
   }
 
   /**
-   * Reads up to a value. `#keyEnd` is the beginning of the value, or the end of the row.
-   * @returns its column, NOT_A_COLUMN for `$rowID`, NO_MORE after the last value, UNKNOWN: unsure.
+   * Reads up to the next value. Sets `#keyEnd` to the beginning of the value; after the last value, to the row's end.
+   * @returns the value's column, NOT_A_COLUMN for `$rowID`, NO_MORE after the last value, UNKNOWN: unsure.
    */
   #readKey(start: number, place: number): number {
     const { bytes } = this
@@ -316,7 +316,7 @@ export class JsonByteScanner {
     return column
   }
 
-  /** Reads a quoted key, which ends at `#keyEnd`. @returns as `#readKey` */
+  /** Reads a quoted key. Sets `#keyEnd` to its end. @returns its column, NOT_A_COLUMN for `$rowID`, UNKNOWN: unsure. */
   #readColumn(start: number): number {
     const { bytes } = this
     if (bytes[start] !== QUOTE) return UNKNOWN

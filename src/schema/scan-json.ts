@@ -45,7 +45,7 @@ import { reservedColumn } from './table-schema.js'
 /** The maximum number of members of a request body's outer object. */
 export const JSON_MEMBERS_MAX = 10_000
 
-/** The maximum number of cached spellings of keys. Only random escapes exceed it. */
+/** The maximum number of cached spellings of keys. Only keys spelled with ever different escapes exceed it. */
 const KEY_SPELLINGS_MAX = 4096
 
 /** A part of a JSON text, and the number of characters before it in the whole text. */
@@ -68,8 +68,8 @@ export function decodeJsonText(bytes: Uint8Array): string {
 }
 
 /**
- * Bytes decoded in one step, which takes some milliseconds. Rows are read twice as fast from one text of the decoder,
- * which is not on the heap, as from a concatenation of several.
+ * Number of bytes decoded in one step, which takes some milliseconds. It is large, because rows are read twice as fast
+ * from one text of the decoder, which is not on the heap, as from a concatenation of several.
  */
 const DECODED_BYTES = 16 * 1024 * 1024
 
@@ -78,7 +78,7 @@ export function* decodeJsonInSteps(bytes: Uint8Array): Steps<string> {
   const parts: string[] = []
   for (let at = 0; at < bytes.length; ) {
     let end = at + DECODED_BYTES
-    // Continuation bytes have these bits: a character is decoded whole.
+    // Continuation bytes have these bits. A step ends before a character that it would cut.
     while (((bytes[end] ?? 0) & 0xc0) === 0x80 && end > at + DECODED_BYTES - 4) end--
     parts.push(decodeJsonText(bytes.subarray(at, end)))
     yield Math.min(end, bytes.length) - at
@@ -168,7 +168,7 @@ export function scanJsonChanges(
   return new Map(ids.map((id, place) => [id, tokens[place] ?? null]))
 }
 
-/** Malformed text has precedence over a reserved column before it. */
+/** Ends reading. Throws for malformed text at the end, and only then for a reserved column in the rows. */
 function endRead(cursor: Cursor, { reserved }: ColumnCache): void {
   expectEnd(cursor)
   if (reserved !== undefined) throw reserved

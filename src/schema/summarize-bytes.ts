@@ -63,7 +63,7 @@ export function summarizeBytes(
   return false
 }
 
-/** Judges an array by the kinds of its elements. @returns false: their content matters. */
+/** Judges an array by the forms of its elements. @returns false: whether they fit depends on their content. */
 function judgeElementKinds(summary: ColumnSummary, elements: number): boolean {
   const mask = narrowByElements(summary.elementMask, elements)
   if (mask === undefined) return false
@@ -76,7 +76,7 @@ function judgeElementKinds(summary: ColumnSummary, elements: number): boolean {
   return true
 }
 
-/** The kinds among `candidates` that such elements fit; undefined: their content matters. */
+/** The kinds among `candidates` that elements of these forms fit; undefined: that depends on their content. */
 export function narrowByElements(candidates: number, elements: number): number | undefined {
   let mask = candidates
   if (elements & ELEMENT.text) {

@@ -1,7 +1,7 @@
 // Adds the CSV and TSV cells found by the byte scanner to a column summary.
 //
-// Invariant: the summary equals that of `summarizeText` for the same text. Other cells are left to the caller, who uses
-// that function.
+// Invariant: the summary equals that of `summarizeText` for the same text. The caller passes all other cells to
+// `summarizeText`.
 import {
   CLOSE_BRACKET,
   COMMA,
@@ -33,7 +33,7 @@ export const CELL_OUTCOME = Object.freeze({
   token: 2,
 })
 
-/** All kinds that a number token may fit, known without other rules. */
+/** The kinds that a number token may fit. The rules of all other kinds reject it. */
 const NUMBER_FIELD_KINDS =
   PLAIN_TEXT_KINDS | KIND_BIT.number | KIND_BIT.duration | KIND_BIT.phoneNumber
 

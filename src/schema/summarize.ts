@@ -62,7 +62,7 @@ export function summarizeToken(summary: ColumnSummary, token: string): void {
   }
 }
 
-/** Adds a JSON value to a summary; an array in steps. */
+/** Adds a JSON value to a summary. An array is added in steps. */
 export function* summarizeTokenInSteps(summary: ColumnSummary, token: string): Steps<void> {
   if (token.charCodeAt(0) !== OPEN_BRACKET) {
     summarizeToken(summary, token)
@@ -107,7 +107,7 @@ function beginArray({ elementMask }: ColumnSummary, token: string): SummarizedEl
   return { elements: elementValues(token), at: 0, mask: elementMask, seen: 0 }
 }
 
-/** Arrays and objects in an array fit no kind, so they are not built, which would take long. */
+/** The elements of an array. If some are arrays or objects, which fit no kind, nothing is parsed, to save the time. */
 function elementValues(array: string): readonly unknown[] {
   return isNested(array) ? NESTED : (JSON.parse(array) as unknown[])
 }
@@ -134,7 +134,7 @@ type SummarizedElements = {
   seen: number
 }
 
-/** The size of a step in an array, and the cost of an element besides its own characters; in characters. */
+/** The unit of work is a character; each element adds `ELEMENT_WORK`. A step ends after `STEP_WORK`. */
 const STEP_WORK = 4 * 1024
 const ELEMENT_WORK = 16
 
@@ -180,7 +180,7 @@ export function summarizeText(summary: ColumnSummary, text: string): void {
   if (elementMask !== 0) summary.elementMask = fieldElementMask(text, elementMask)
 }
 
-/** Adds a CSV or TSV field to a summary; a field that spells an array in steps. */
+/** Adds a CSV or TSV field to a summary. A field that spells an array is added in steps. */
 export function* summarizeTextInSteps(summary: ColumnSummary, text: string): Steps<void> {
   summarizeScalarText(summary, text)
   const { elementMask } = summary
@@ -259,7 +259,7 @@ export function textFieldFits(type: ColumnType, text: string, formatChecks: bool
   return fieldKindMask(text, bit) === bit
 }
 
-/** Whether a JSON value, or a CSV or TSV field, fits the type; an array in steps. */
+/** Whether a JSON value, or a CSV or TSV field, fits the type. An array is checked in steps. */
 export function* fitsInSteps(
   type: ColumnType,
   text: string,

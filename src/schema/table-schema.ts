@@ -162,7 +162,7 @@ function isKind(value: unknown): value is ColumnKind {
   return typeof value === 'string' && KINDS.has(value)
 }
 
-/** The members of a closed object. Undefined members count as absent. */
+/** The members of an object that may have only the known ones. Undefined members count as absent. */
 function parseObject(
   value: unknown,
   place: string,

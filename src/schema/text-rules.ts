@@ -10,7 +10,7 @@ const PHONE_DIGITS_MIN = 3
 const PHONE_DIGITS_MAX = 20
 
 /**
- * The maximum number of characters of a URI's host, and of a host written with letters beyond ASCII. DNS allows 253.
+ * The maximum number of characters of an ASCII host in a URI, and of a host with letters beyond ASCII. DNS allows 253.
  * For hosts with such letters, `URL` takes quadratic time (4 s for 200,000 letters), and converts one letter to up to
  * 18. So longer hosts are rejected unread.
  */
@@ -22,7 +22,7 @@ const PORT = /:[0-9]*$/
 const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/
 /** Characters that `URL` strips or encodes: a stored URI must be usable unchanged. */
 const NOT_IN_URI = /[\s\p{Cc}<>"\\^`{|}]/u
-/** Matches the part before a host that `URL` converts by IDNA. */
+/** Matches the part of a URI before the host, for the schemes whose hosts `URL` converts by IDNA. */
 const BEFORE_HOST = /^(?:(?:https?|wss?|ftp):\/*|file:\/\/)/i
 const AFTER_HOST = /[/?#]/
 

@@ -138,7 +138,7 @@ function skipDigits(text: string, start: number): number {
   return at
 }
 
-/** The number made by two digits; -1 if one is not a digit or beyond the end. */
+/** The number that two digits at `at` form; -1: one of the two is not a digit, or is beyond the end of the text. */
 function twoDigitsInText(text: string, at: number): number {
   const tens = text.charCodeAt(at)
   const ones = text.charCodeAt(at + 1)

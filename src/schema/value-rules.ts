@@ -7,7 +7,7 @@ import { SEEN } from './column-summary.js'
 import { isEmailAddress, isEmoji, isPhoneNumber, isUri } from './text-rules.js'
 import { isDate, isDateTime, isDuration, isTime } from './time-rules.js'
 
-/** Calls are marked as pure, so that a bundle contains only the masks that it uses. */
+/** Calls of this function are marked as pure, so that a bundle contains only the masks that it uses. */
 function maskOf(...kinds: readonly ColumnKind[]): number {
   return kinds.reduce((mask, kind) => mask | KIND_BIT[kind], 0)
 }
@@ -89,8 +89,8 @@ function withoutSpaces(text: string): string {
 const LONGEST_EXACT_DIGITS = 15
 
 /**
- * Whether a number token is an integer, without a point and an exponent, with more digits than every double keeps. It
- * may be an identifier, which no tool writes with a point.
+ * Whether a number token is an integer (without a point or an exponent) with so many digits that a double may lose
+ * some. Such a token may be an identifier, which no tool writes with a point.
  */
 export function isLongInteger(token: string): boolean {
   const digits = token.startsWith('-') ? token.length - 1 : token.length

@@ -1,4 +1,4 @@
-// Widening: the smallest type that holds both the values of a column and the new ones (CONTRACT.md, section 3,
+// Widening finds the smallest type that holds both the old and the new values of a column (CONTRACT.md, section 3,
 // `updateSchema`).
 import type { ColumnKind, ColumnType } from './column-kind.js'
 import { type ColumnSummary, SEEN } from './column-summary.js'
@@ -30,7 +30,7 @@ export function widenType(
   return { kind: 'string' }
 }
 
-/** Whether widening may turn one type into the other without losing a cell. */
+/** Whether `widenType` may turn `type` into `wider`, so that no cell is lost. */
 export function isWidened(type: ColumnType, wider: ColumnType): boolean {
   const text = JSON.stringify(wider)
   return [...candidates(type), { kind: 'string' }].some((one) => JSON.stringify(one) === text)

@@ -756,7 +756,7 @@ const REMEDIES: readonly (readonly [
     'strict.csv',
     'a,b\n1\n',
     ['--on-error', 'strict'],
-    /fewer fields than the header; /,
+    /fewer fields than the header, which/,
     ['--on-error abort'],
   ],
 ]

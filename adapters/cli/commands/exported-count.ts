@@ -27,7 +27,7 @@ export class ExportedCount {
     for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) this.#lines++
   }
 
-  /** A doubled quote closes the field and opens it again. */
+  /** Counts the line feeds outside quotes. A doubled quote closes its field and opens it again. */
   #countQuoted(text: string): void {
     for (let at = 0; at < text.length; at++) {
       const char = text[at]

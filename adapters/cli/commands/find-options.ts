@@ -45,7 +45,7 @@ export function parseFind({
   }
 }
 
-/** At least one ID: rows without cells would be empty lines. */
+/** The column IDs in a text: at least one, because rows without cells would be empty lines. */
 function parseColumnsOption(text: string): readonly string[] {
   if (text === '') throw noColumns()
   if (!text.startsWith('[')) return text.split(',')
@@ -58,7 +58,7 @@ function parseColumnsOption(text: string): readonly string[] {
   return ids
 }
 
-/** The store checks the objects. */
+/** Column IDs, or the contract's objects as JSON, which the store checks. */
 function parseSortOption(text: string): NonNullable<ExportOptions['orderBy']> {
   if (text.startsWith('[')) {
     return parseJsonOption('--sort', text) as NonNullable<ExportOptions['orderBy']>

@@ -278,7 +278,7 @@ function parseSourceFile(path: string, { format: given, values }: GivenFormat): 
   }
 }
 
-/** A Parquet file has its index at the end and states its own compression. @throws {ProgramFailure} */
+/** Refuses Parquet from a pipe, because its index is at the end, or packed as a whole. @throws {ProgramFailure} */
 function checkParquet({ path, encoding }: SourceFile): void {
   const compression = compressionOf(path)
   if (path === STANDARD_INPUT) {

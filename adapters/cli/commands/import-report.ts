@@ -175,7 +175,7 @@ function groupProblems(problems: readonly FoundProblem[]): readonly ProblemGroup
   const groups = new Map<string, ProblemGroup>()
   for (const problem of problems) {
     const { column, rule } = problem
-    // The rule for a line with too many fields contains their number.
+    // Lines with too many fields are one group, although each rule contains its number of fields.
     const kind = JSON.stringify(column === undefined ? [] : [column, rule])
     const of = column === undefined ? {} : { column }
     const group = groups.get(kind) ?? { ...of, rule, count: 0, first: [] }

@@ -8,7 +8,7 @@ export async function* jsonArrayOf(
   lines: AsyncIterable<string | Uint8Array>,
 ): AsyncGenerator<string | Uint8Array, void> {
   yield '['
-  let isPending = false // Whether a row has ended and it is unknown what follows.
+  let isPending = false // Whether a row has ended, which needs a comma if another row follows.
   for await (const piece of lines) {
     const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
     if (bytes.length === 0) continue

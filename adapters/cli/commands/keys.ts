@@ -127,7 +127,7 @@ type AddValues = Readonly<{
   expires?: string | undefined
 }>
 
-/** The store checks the scopes and the tables. */
+/** The request for the key that the options describe. The store checks its scopes and tables. */
 function requestOf({ team, label, scope, table, expires }: AddValues): AddKeyRequest {
   return {
     teamId: team ?? TEAM_DEFAULT,

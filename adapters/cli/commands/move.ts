@@ -168,7 +168,7 @@ class Target {
     const warn = (message: string): void => this.#io.warn(`rowstash: ${message}`)
     const found = await openSharedPorts(this.#place, { warn })
     try {
-      await checkTargetEmpty(found) // Checked before the version base is raised: that would end the servers of an existing store.
+      await checkTargetEmpty(found) // Before the version base is raised, which stops an existing store's servers.
     } finally {
       await closePorts(found)
     }

@@ -69,7 +69,7 @@ async function listStashChunks(
   return withTeam(values, io, (team) => team.stash(id).chunks())
 }
 
-/** Deleting a missing stash fails in a directory; a server does not report it. */
+/** Deletes a stash. If there is none, this fails in a directory; a server does not report it. */
 async function runDeleteStash(
   id: string,
   values: TeamValues & Readonly<{ json: boolean }>,

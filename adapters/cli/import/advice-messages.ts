@@ -126,7 +126,7 @@ function renderRemedy({ remedy, column }: Advice): string | undefined {
   const { option, value } = remedy
   if (option === 'decimal' && column !== undefined) return decimalOption(column, value)
   const said = `${optionOf(option)} ${value}`
-  // Ambiguous days are resolved by their order.
+  // Whether the day or the month comes first is not known: both orders are offered.
   return option === 'dates'
     ? `${said} or ${optionOf(option)} ${value.replace(/dd(.)mm/, 'mm$1dd')}`
     : said

@@ -213,7 +213,7 @@ const NO_ROWS: RowChunk = {
   body: () => new TextEncoder().encode('[]'),
 }
 
-/** If no row fits, the import fails, so that no table is emptied or created without rows. */
+/** The failure of an import if no row fits: otherwise a table would be emptied, or created without rows. */
 async function allRejected(rejects: RowRejects): Promise<ProgramFailure> {
   await rejects.finish()
   const problem = `No row fits: all ${rejects.count} are in ${rejects.path}, with their reasons`

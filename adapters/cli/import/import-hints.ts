@@ -9,7 +9,7 @@ import type { SourceFile } from './source-file.js'
 const RELAXED_HINT =
   '; if quotes inside fields are text, as spreadsheets write them, use --quotes relaxed'
 
-/** Whether `--quotes relaxed` would accept the quotes in a message. */
+/** Messages about quotes that `--quotes relaxed` would accept. */
 const QUOTE_PROBLEM =
   /A quote in a field that does not begin with one|quote (that )?is not closed|inside a quoted field/i
 

@@ -40,7 +40,7 @@ export function hintOfMisfit(
 ): string {
   // No option can add a key to a row.
   if (KEY_RULE.test(message)) return '; complete such rows, or leave them out of the file'
-  // An array may contain objects.
+  // The rejected value is an object, or an array with an object or an array in it.
   const isNested = /no column holds objects, not |booleans alone, not \[.*[[{]/s.test(message)
   if (isNested && files.every(({ nested }) => nested === undefined)) {
     return '; --nested flatten makes columns of objects, as in customer.name, --nested text keeps their JSON, --on-error drop leaves them empty'
@@ -57,7 +57,7 @@ export function hintOfMisfit(
   return KEPT.has(classOfField(value)) ? `; ${all}` : `; ${all}, --on-error drop leaves them empty`
 }
 
-/** Numbers that are meant as text: dropping them would be wrong. */
+/** Values like numbers that may be meant as text, such as codes: advice to drop them would be wrong. */
 const KEPT: ReadonlySet<string> = new Set(['paddedNumber', 'groupedNumber', 'looseNumber'])
 
 function hasDecimalComma(value: string): boolean {

@@ -7,7 +7,7 @@ import { canReadAgain, openFileBytes } from './import-bytes.js'
 import { isEmptied, openFileText, type RowRun, readFileRuns } from './import-source.js'
 import { type RowPlace, renderPlace, type SourceFile } from './source-file.js'
 
-/** The place of a row in a server's message, with character positions, which count only within a chunk. */
+/** The place of a row in a server's message, with a character position before it, which counts only in the chunk. */
 const ROW_PLACE =
   /(?: at character \d{1,15}(?: of the input,)?(?= in row ))?( in )?\brow (\d{1,15}) \(counted from 0\)(?! of the input)(?: of chunk '[^']{1,256}')?(?:, line \d{1,15})?(?: of the input)?/g
 

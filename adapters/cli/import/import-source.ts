@@ -29,7 +29,7 @@ export const RUN_BYTES_MAX = 8 * 1024 * 1024
 /** Consecutive rows of a source. Row i is the bytes from starts[i] up to ends[i]. */
 export type RowRun = IntakeRun &
   Readonly<{
-    /** The place of a row's offset. Valid until the next run is read. */
+    /** The place in the file of the row with an offset. Valid until the next run is read. */
     placeOf: (offset: number) => RowPlace
     /** The advice about the rows so far. */
     advice: () => readonly Advice[]

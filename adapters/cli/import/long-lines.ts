@@ -21,8 +21,8 @@ export class LongLines {
   readonly #bounds: number[] = []
 
   /**
-   * @param keepsCells - Whether cells that have a column are sent, so that keys count. Otherwise a row of empty cells
-   *   replaces the line, so that no type is inferred from cells in wrong columns.
+   * @param keepsCells - Whether a line keeps the cells that have a column, for the check of its key. Otherwise a row of
+   *   empty cells replaces it, so that no type is inferred from cells in wrong columns.
    */
   constructor(keepsCells: boolean) {
     this.#keepsCells = keepsCells

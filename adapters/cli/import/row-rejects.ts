@@ -113,7 +113,7 @@ export class RowRejects {
       const { problems, problemCount } = report
       for (const { row, column, ...problem } of problems) {
         const isUnknown = problem.value === undefined
-        // A column that the table lacks is rejected for all rows of a header.
+        // A column that the table lacks is reported once. In JSON all records that name it are rejected, in CSV none.
         const refused = !isUnknown ? part.slice(row, row + 1) : recordsNaming(run, part, column)
         const text = problemText({ column, ...problem })
         for (const record of refused) {

@@ -23,7 +23,7 @@ export type SourceFile = Readonly<{
   nested?: Nested
   /** The type of Parquet bytes that are not marked as text. Default: text, with a report. */
   binary?: 'text'
-  /** Whether a blank file has no rows. Default: false: it is rejected. */
+  /** Whether a blank file counts as a file without rows. Default: false: it is rejected. */
   allowEmpty?: boolean
   /** The kinds of the table's columns. Default: unknown. */
   kindsOf?: () => Promise<ColumnKinds | undefined>

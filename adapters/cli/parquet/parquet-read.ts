@@ -118,8 +118,8 @@ function checkColumnCodecs({ row_groups }: FileMetaData): void {
 }
 
 /**
- * hyparquet reads 32 bits of the first delta-packed number, but programs write 33 for unsigned ones. 64-bit numbers are
- * packed in the same way.
+ * Declares delta-packed unsigned 32-bit columns as 64-bit ones, which are packed in the same way. Programs write 33
+ * bits for their first number, of which hyparquet would read only 32.
  */
 function widenUnsigned({ element, path, children }: SchemaTree, metadata: FileMetaData): void {
   for (const child of children) widenUnsigned(child, metadata)

@@ -183,7 +183,7 @@ function fractionDigits(converted: string | undefined, logical: Logical): number
   return unit === 'NANOS' ? 9 : unit === 'MICROS' ? 6 : 3
 }
 
-/** Without a logical type, a time is UTC. */
+/** The zone to show with a time: UTC, unless its logical type says that it is local. */
 function zoneOf(logical: Logical): '' | 'Z' {
   return logical?.type === 'TIMESTAMP' && !logical.isAdjustedToUTC ? '' : 'Z'
 }

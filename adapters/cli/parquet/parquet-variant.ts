@@ -25,7 +25,7 @@ type RenderPart = (part: Part, names: readonly string[]) => string | undefined
 
 type Members = readonly (readonly [name: string, json: string])[]
 
-/** @param renderOf - Removes the annotations of a column of typed values. */
+/** @param renderOf - Makes the conversion for a column of typed values, as `takeRawValues` does. */
 export function variantRender(
   column: SchemaTree,
   renderOf: (column: SchemaTree) => Render,

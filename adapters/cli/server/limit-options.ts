@@ -14,7 +14,7 @@ const GROUPS = {
 
 type Group = keyof typeof GROUPS
 
-/** The given limits, by the object that has the option. */
+/** The given limits, by the group of options to which each belongs. */
 export type GivenLimits = Readonly<{
   [G in Group]: Readonly<Partial<Record<keyof (typeof GROUPS)[G], number>>>
 }>
@@ -129,7 +129,7 @@ function allNames(): readonly string[] {
   return Object.values(GROUPS).flatMap((ranges) => Object.keys(ranges))
 }
 
-/** `stashesMax` becomes ROWSTASH_LIMIT_STASHES_MAX. */
+/** The environment variable of a limit: ROWSTASH_LIMIT_STASHES_MAX for `stashesMax`. */
 function variableOf(name: string): string {
   return VARIABLE_PREFIX + name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()
 }

@@ -115,7 +115,7 @@ export function findTableId(
   throw new ProgramFailure('failed', `${problem}; use --table-id, such as ${shown}`)
 }
 
-/** Suggestions for a missing name: first names that differ only in case, or little. */
+/** Suggestions for a missing name: names that differ only in case, otherwise the most similar, otherwise some names. */
 function suggestTables(tables: readonly Readonly<{ name: string }>[], name: string): string {
   const lowered = name.toLowerCase()
   const names = [...new Set(tables.map((table) => table.name))]

@@ -102,7 +102,7 @@ function wordsOf(text = ''): readonly string[] {
   return text.split(/\s+/).filter((word) => word !== '')
 }
 
-/** @throws {ProgramFailure} usage, without the URL */
+/** @throws {ProgramFailure} usage; the message does not show the URL, which may contain a password */
 function parsePostgresUrl(source: string, text: string): URL {
   const isUrl = /^postgres(?:ql)?:\/\//.test(text) && URL.canParse(text)
   if (isUrl) return new URL(text)

@@ -46,7 +46,7 @@ async function writeServed(directory: string, { url, adminKey }: Served): Promis
   await writeFile(path, `${url}\n${adminKey}\n`, { mode: PRIVATE_FILE, flag: 'wx' })
 }
 
-/** null: there is no such file, or a server left a broken one. */
+/** Reads the file. null: there is none, or a server left a broken one. */
 export async function readServed(directory: string): Promise<Served | null> {
   let text: string
   try {

@@ -25,10 +25,10 @@ export type StorePlace = string | PostgresPlace
 
 export type Output = Readonly<{ warn(line: string): void }>
 
-/** Text for a message after a directory without a store. */
+/** `hint`: what the message that a directory contains no store adds to its path. */
 type Hint = Readonly<{ hint?: string }>
 
-/** Opens an existing store; never creates one in a directory. @throws {ProgramFailure} */
+/** Opens a store. In a directory it must exist; in PostgreSQL, a missing one is created. @throws {ProgramFailure} */
 export async function openExistingStore(
   place: StorePlace,
   { warn }: Output,
@@ -54,7 +54,7 @@ export function openUnserved(place: StorePlace, output: Output): Promise<Store> 
 }
 
 /**
- * Opens a store that no other process may have open. Otherwise the failure says so, with advice.
+ * Opens a store. If another process has its directory open, the failure says so, with advice.
  * @param remedy - Advice if a server has it open. Default: how to use the server.
  * @throws {ProgramFailure}
  */

@@ -86,7 +86,7 @@ async function mountOf(folder: string): Promise<Mount | null> {
   return found?.mount ?? null
 }
 
-/** `mountinfo` escapes blanks in paths as `\040`. */
+/** A path from `mountinfo`, which escapes blanks as `\040`. */
 function unescapeOctal(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_, digits: string) =>
     String.fromCharCode(Number.parseInt(digits, 8)),

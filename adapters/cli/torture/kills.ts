@@ -23,7 +23,7 @@ export type KillsReport = {
 
 /** The maximum life of a writer after it has opened the store, in milliseconds. */
 const LIFE_MS_MAX = 1_500
-/** One of this number of rounds kills the writer while it opens the store. */
+/** One in this many rounds kills the writer while it opens the store. */
 const OPENING_ROUNDS = 6
 const OPENING_MS_MAX = 300
 /** After this number of rounds, the store is verified in full and maintained. */
@@ -68,7 +68,7 @@ export async function runKills(
           0,
         )
         done = found.done
-        await deleteFiles(store) // Files that no row names would be deleted after a while.
+        await deleteFiles(store) // No row names them: the store would delete them itself later.
         if (isLast || round % ROUNDS_VERIFIED === 0) {
           report.problem = await verifyAll(store)
           report.verified++

@@ -22,7 +22,7 @@ export type LaneOperation =
 
 /** Cumulative percentages of the kinds of operations. The remaining operations are overwrites. */
 const KINDS = { add: 35, update: 65, merge: 80, delete: 90, file: 97 } as const
-/** One of this number of operations is an overwrite, which makes the rows independent of earlier operations. */
+/** Every operation whose number is a multiple of this is an overwrite: the rows do not depend on earlier ones. */
 const OVERWRITTEN_EACH = 500
 const ROWS_ADDED_MAX = 40
 const ROWS_OVERWRITTEN_MAX = 1_500
@@ -32,7 +32,7 @@ const FILE_CHARS_MAX = 200_000
 
 /**
  * The state of a lane after `count` operations.
- * @param checked - Files of operations up to this number are deleted; at most `count`.
+ * @param checked - After the operation with this number, all files were deleted; at most `count`.
  */
 export function stateAfter(seed: number, lane: number, count: number, checked: number): LaneState {
   const state: LaneState = { rows: new Map(), files: new Map() }

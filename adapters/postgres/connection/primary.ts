@@ -97,7 +97,7 @@ export class PrimaryFinder {
       this.#warnOnce({
         code: 'ROWSTASH_NO_SYNCHRONOUS_STANDBY',
         message:
-          'PostgreSQL has no synchronous standby: acknowledged commits are lost with the primary.  ' +
+          'PostgreSQL has no synchronous standby: acknowledged commits are lost with the primary. ' +
           'Set synchronous_standby_names',
       })
     }

@@ -19,8 +19,8 @@ export function checkMaySee(caller: Caller, what: string): void {
 
 /**
  * The failure of an operation, without what its sender may not see.
- * @param isOwn - Whether the rows came with a request of the same key, which is not certain for a job. Rows of a stash
- *   never count as such rows.
+ * @param isOwn - Whether the sender sent the rows of the operation itself, and may see them: a job may be that of
+ *   another key. Rows of a stash may always be those of another key.
  */
 export function shownFailure(caller: Caller, failure: unknown, isOwn = true): unknown {
   if (maySee(caller) || !isStoreError(failure)) return failure

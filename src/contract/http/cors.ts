@@ -29,7 +29,7 @@ export type Cors = Readonly<{
 const ORIGINS_MAX = 1_000
 const HEADERS_MAX = 100
 
-/** Request headers of routes without a key that need a preflight. */
+/** The request headers that need a preflight, on the routes without a key. */
 const OPEN_REQUEST_HEADERS =
   'content-type, content-md5, content-digest, range, if-match, if-none-match, if-range'
 

@@ -59,7 +59,7 @@ export class LastDay {
     this.#at = beginOf(systemClock.now())
   }
 
-  /** Is called before each request is counted; it does something once per five minutes. */
+  /** Called before each request is counted. Ends the current sample if its five minutes are over. */
   advance(): void {
     const at = beginOf(systemClock.now())
     if (at === this.#at) return

@@ -77,8 +77,8 @@ function showMetrics(metrics: Metrics): ContractResponse {
 }
 
 /**
- * POST /admin/verify?full=true: lines of JSON, `{ "finding" }` per finding, `{ "checked" }` as progress, and finally `{
- * "report" }` or `{ "error" }`.
+ * POST /admin/verify?full=true: lines of JSON, `{ "finding" }` per finding, `{ "checked" }` as progress, and finally
+ * `{ "report" }` or `{ "error" }`.
  */
 function answerVerify(store: Store, query: Query): ContractResponse {
   refuseUnknown(query, ['full'])

@@ -42,7 +42,7 @@ export class RowProblems {
     if (!this.has(row)) this.#byRow.set(row, ofRow(failure, this.#what, row, rowId))
   }
 
-  /** @throws {StoreError} the problem with the lowest rank, with all problems as `problems` */
+  /** @throws {StoreError} the problem with the lowest rank; `problems` has the first 100 in the order of the rows */
   check(): void {
     const inOrder = [...this.#byRow].sort(([one], [other]) => one - other)
     const problems = inOrder.map(([, problem]) => problem)

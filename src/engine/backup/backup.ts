@@ -222,7 +222,7 @@ async function* objectFrames(
     if (files === 'include') yield* contentFrames(context, named.content)
     else yield { kind: 'reference', content: named.content }
   }
-  // Content put at a presigned URL is copied before any record needs it.
+  // Presigned content is not backed up: when its upload is completed, a copy of it becomes the file.
 }
 
 async function* segmentFrames({ objects }: StoreContext, ref: SegmentRef): Frames {

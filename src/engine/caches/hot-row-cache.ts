@@ -15,8 +15,8 @@ type KeptRow = RowJson & Readonly<{ head: TableHead; bytes: number }>
 const ROW_BYTES = 250
 
 /**
- * The share of the cache for requested row IDs, the maximum size of this share, and the estimated size of an ID, in
- * bytes.
+ * IDs of requested rows have this share of the cache, but at most this many bytes. The third number is the estimated
+ * memory of an ID, in bytes.
  */
 const ASKED_SHARE = 1 / 8
 const ASKED_BYTES_MAX = 256 * 1024

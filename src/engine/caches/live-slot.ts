@@ -3,7 +3,7 @@
 //   a row record      decides alone: a row is live, a tombstone is deleted
 //   a segment         shows its row, unless a compaction marked the slot as deleted
 //   a compacted extent   without a segment had no live row when it was compacted
-//   nothing           is damage: a slot without a segment below it has a row record
+//   nothing           is damage: a slot without a segment below it must have a row record
 //
 // Record and segment are looked at in the same view, so an extent that a compaction swaps meanwhile agrees with its
 // records.

@@ -13,8 +13,8 @@ import { readAwaitable } from '../../kv/read-awaitable.js'
 import { HEAD_BYTES } from '../commit/table-heads.js'
 
 /**
- * Shares of the cache for tables without their pages, and for generations that were scanned. Pages have the other
- * share.
+ * Shares of the cache: the first is for tables without their pages, the second for generations that were scanned. The
+ * rest is for pages.
  */
 const TABLES_SHARE = 1 / 8
 const LOOKED_FOR_SHARE = 1 / 16
@@ -33,8 +33,8 @@ export class PointReadCache {
   readonly #pageBytesMax: number
   #pageBytes = 0
   /**
-   * Number of reads of a row that found the head of the table here. `misses` is the number of the others. Entries count
-   * both.
+   * Number of reads of a row that found the head of the table here; `misses` is the number of the others. The entries
+   * of the cache increment both.
    */
   hits = 0
   misses = 0
@@ -149,7 +149,7 @@ export class PointReadEntry {
     const known = this.#pages.get(number)
     if (known !== undefined) return known
     const page = readAwaitable(partition, (view) => view.get(extentPageKey(table, number)))
-    // A synchronous value belongs to the latest commit. The reader of the row gets any failure itself.
+    // Only a value read synchronously surely belongs to the latest commit. The reader of the row reads others again.
     if (!isSync(page)) page.catch(() => undefined)
     if (!isSync(page) || page === null) return undefined
     if (!this.#isDropped && this.#cache.reserve(page)) this.#pages.set(number, page)

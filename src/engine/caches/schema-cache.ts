@@ -20,11 +20,11 @@ export type IndexedSchema = Readonly<{
   past: ColumnPast | null
 }>
 
-/** Estimated memory of a column without its names, and of a byte of the record in a cache key, in bytes. */
+/** Estimated memory, in bytes: of a column without its names, and of the names, for each byte of the record. */
 const COLUMN_BYTES = 400
 const NAME_BYTES = 2
 
-/** Share of the cache for the keys of records, and the estimated memory of a key. */
+/** The share of the cache for the keys of records, and the estimated memory of a key, in bytes. */
 const RECORDS_SHARE = 1 / 16
 const RECORD_BYTES = 160
 
@@ -72,7 +72,7 @@ export class SchemaCache {
     })
   }
 
-  /** The cache key, which contains the content: a plan may see the schema of a commit that fails later. */
+  /** The cache key, with a checksum of the record: a plan may see the schema of a commit that fails later. */
   #nameOf(table: TableKey, number: number, record: Bytes): string {
     const known = this.#names.get(record)
     if (known !== undefined) return known

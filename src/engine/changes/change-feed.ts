@@ -28,7 +28,7 @@ import { comparePositions, endOf } from './generation-end.js'
 import { checkKept, findKeptGeneration, hasNone, missingChange } from './past-generation.js'
 import { TableAtVersion } from './past-table.js'
 
-/** Maximum number of changes that one query reads, and of their bytes. A larger change is read by itself. */
+/** A query reads at most this many changes, with at most this many bytes; a larger change is read by itself. */
 const CHANGES_COUNT = 100
 const CHANGES_BYTES = 4 * 1024 * 1024
 

@@ -15,7 +15,7 @@ export type Wanted = Readonly<{
   follows: boolean
 }>
 
-/** @param version - A version of the records. */
+/** An item of a feed. `version`: a version of the records. */
 export type Found<T> = Readonly<{ version: number; item: T }>
 
 /** The kind of a feed. */

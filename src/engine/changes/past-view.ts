@@ -14,7 +14,7 @@ import type { KvScan, KvView } from '../../kv/kv.js'
 import { positionAfter } from '../read/record-scan.js'
 import { comparePositions } from './generation-end.js'
 
-/** Maximum number of records that one query for earlier forms of rows reads, and of their bytes. */
+/** A query for earlier forms of rows reads at most this many records, with at most this many bytes. */
 const BEFORE_COUNT = 500
 const BEFORE_BYTES = 1024 * 1024
 
@@ -24,7 +24,7 @@ export type PastScope = Readonly<{
   version: number
   /** The position after the last row at that version. */
   end: Position
-  /** Number of rows of the extent of `end` that were added after the version, if this extent has been closed. */
+  /** Number of rows of the extent of `end` that were added after the version; 0 as long as this extent is open. */
   hiddenRows: number
 }>
 
@@ -106,7 +106,7 @@ export class PastView implements KvView {
     }
   }
 
-  /** For each row, its first record of a change after the version. */
+  /** For each row that was changed after the version, its record before the first such change. */
   async *#before(
     first: Position,
     limit: Position,

@@ -143,8 +143,8 @@ async function rowsOfRewritten(
 type Rewritten = Readonly<{ extent: number; before: ExtentEntry; after: ExtentEntry }>
 
 /**
- * Whether an extent keeps its segment. An extent of row records that loses all rows has no segment before or after, but
- * then it is compacted.
+ * Whether an extent keeps its segment. An extent of row records that loses all rows has no segment before or after: it
+ * is recognised by its entry, which becomes that of a compacted extent.
  */
 function isSameExtent(before: ExtentEntry, after: ExtentEntry): boolean {
   return before.segment?.object === after.segment?.object && before.compacted === after.compacted

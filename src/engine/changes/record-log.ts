@@ -41,7 +41,7 @@ export function loggedChange(
   })
   const over = version - LOG_ENTRIES_MAX
   const isFull = over > 0 && options.historyRetentionMs === 0
-  // The change is not spread: in V8 of Node 20 a spread takes as long as the whole entry.
+  // The change is not spread: in V8 of Node 20 the spread alone takes as long as making the whole log entry.
   return {
     next,
     checks: change.checks ?? [],

@@ -13,7 +13,7 @@ import { versionBase } from '../context/public-versions.js'
 import type { TeamContext } from '../context/store-context.js'
 import type { ChangeEntry } from '../types/history-types.js'
 
-/** @param version - An entry of the log. `version`: the public version, under the version base of the entry's time. */
+/** An entry of the log. `version`: the public version, under the version base of the entry's time. */
 type FoundEntry = Readonly<{ version: number; entry: LogEntry }>
 
 /**

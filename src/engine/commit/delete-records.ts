@@ -72,8 +72,8 @@ export async function deleteRanges(
 }
 
 /**
- * Drops the ranges that end before a key, which are last.
- * @returns whether the key is in the range that is then last
+ * Whether a key is in the next range, the last element. Ranges that end before the key are removed first: keys come in
+ * ascending order.
  */
 function isInNext(ranges: KeyRange[], key: Bytes): boolean {
   for (;;) {

@@ -6,8 +6,8 @@
 //   that checks the markers. So garbage collection either sees the name or its commit is refused.
 // - A commit that only moves text needs no marker. A link checks the stash, which still names the same segments; a
 //   compaction swaps the segment in the commit that makes the records superfluous. The text is at every moment in at
-//   least one place that garbage collection searches. A finalize that rewrites (quotes and escapes of a text become
-//   those of an array) makes new text, so its segments count as new.
+//   least one place that garbage collection searches. An operation that rewrites segments of a stash makes new text
+//   (quotes and escapes of a text become those of an array), so its segments count as new.
 // - Only an existing file is marked. Nobody has the ID of a file before it exists, so text that a plan holds when its
 //   view opens names no later file.
 

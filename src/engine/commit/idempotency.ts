@@ -129,7 +129,7 @@ export function heldKey(holder: Bytes, key: Bytes): string {
 const HOLDER_BYTES = 9
 const HELD_KEY = /^limited ([\w-]{12}) [\w-]{43}$/
 
-/** The holder of a key; undefined: only the team. */
+/** The holder that a key counts against; undefined: it counts only against the team. */
 export function holderOfKey(text: string): string | undefined {
   return HELD_KEY.exec(text)?.[1]
 }

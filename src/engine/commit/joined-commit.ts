@@ -26,7 +26,7 @@ export class JoinedCommit {
   #changes = 0
   #bytes = 0
   readonly #checks: KvCheck[] = []
-  /** Values of records after the checks and changes so far, by the texts of their keys. */
+  /** The values that records must have by a check, or get by a later change, by the texts of their keys. */
   readonly #expected = new Map<string, Bytes | null>()
   readonly #written = new Map<string, readonly [key: Bytes, value: Bytes | null]>()
 
@@ -120,5 +120,5 @@ export class JoinedCommit {
 }
 
 function ignore(): void {
-  // The functions of the promise replace this one.
+  // A placeholder until the promise exists: its `resolve` and `reject` take its place.
 }

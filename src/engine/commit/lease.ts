@@ -22,7 +22,7 @@ export function isHeld(left: Holder, right: Holder): boolean {
 
 /**
  * The same partition, for work under a lease: every commit checks the lease, and fails with `LeaseLost` when the
- * lease is lost. `garbageCollection` checks nothing: it deletes only what no reader and no commit needs.
+ * lease is lost. `deleteRange` checks nothing: it deletes only what no reader and no commit needs.
  */
 export function underLease(partition: KvPartition, lease: KvCheck): KvPartition {
   return {

@@ -30,8 +30,8 @@ import {
 import { type Change, type HeadSources, nextHead, type Plan, type Planned } from './table-writer.js'
 
 /**
- * Maximum number of durable commits in the chain, and of bytes of their writes. Looks that began before these commits
- * still count.
+ * The chain keeps durable commits, so that looks that began before them still count, as long as it has at most this
+ * many commits, and at most this many bytes of writes.
  */
 const CHAIN_MAX = 64
 const CHAIN_BYTES_MAX = 4 * 1024 * 1024
@@ -160,7 +160,7 @@ export class SharedTableWriter {
       look ??= await this.#lookInTurn(withKeys(ahead, missed))
       const from = this.#firstAfter(look)
       if (from === undefined) {
-        if (isFresh) await this.#untilSettled() // Others change the table, perhaps under commits in flight.
+        if (isFresh) await this.#untilSettled() // Others have changed the table: commits in flight will be refused.
         look = undefined
         continue
       }

@@ -5,8 +5,8 @@ import type { KvPartition, KvView } from '../../kv/kv.js'
 export type CheckGoesOn = () => void
 
 /**
- * The same partition, for work that may end between two steps. Steps are commits, views, and queries of ranges. A
- * commit that has begun is awaited, so the work always knows what it has changed.
+ * The same partition, for work that may end between two steps. Steps are commits, views, and scans and deletions of
+ * ranges. A commit that has begun is awaited, so the work always knows what it has changed.
  */
 export function stepwise(partition: KvPartition, checkGoesOn: CheckGoesOn): KvPartition {
   return {

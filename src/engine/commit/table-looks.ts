@@ -32,7 +32,7 @@ class NotAhead extends Error {
 export class TableLook {
   readonly headBytes: Bytes
   readonly head: TableHead
-  /** The last move of the writer before the look began. */
+  /** The number of moves that the writer had made when the look began. */
   readonly begun: number
   readonly #records: ReadonlyMap<string, Bytes | null>
 

@@ -33,8 +33,8 @@ export type Change = Readonly<{
   /** What the change does, for the log of the table. */
   operation: LogOperation
   /**
-   * The rows that the change adds, changes and removes. Default: the counts by the records of the change, which do not
-   * show rewritten extents.
+   * How many rows the change adds, changes and removes. Default: they are counted by the records that it puts, which
+   * do not tell which rows of a rewritten extent have changed.
    */
   counts?: RowCounts
   /** null: no receipt was requested. Default: null. */

@@ -37,7 +37,7 @@ export class Activity {
   fileBytesWritten = 0
   segmentsSkipped = 0
   /**
-   * What the last garbage collection found; undefined: no garbage collection has ended yet, or another process counts.
+   * What the last garbage collection found; undefined: none has ended yet, or another process collects, and counts.
    */
   bytesHeld: BytesHeld | undefined
   #commits = 0

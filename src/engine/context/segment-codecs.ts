@@ -95,8 +95,8 @@ export class SegmentCodecs {
   async #extend(codecs: number): Promise<void> {
     const record = await this.#read()
     if (record === null && (await this.#hasSegments())) {
-      // If the record is still missing, it does not precede the segments. Otherwise another call or process has just
-      // created both.
+      // If the record is still missing, the segments have never had one, so their codecs are unknown. Otherwise another
+      // call or process has just made the record, and then the segments.
       if ((await this.#read()) === null) this.#noted = 'any'
       return
     }

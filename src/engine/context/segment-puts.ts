@@ -39,7 +39,7 @@ export class SegmentPuts {
   readonly #parts: PutsParts
   #waiting: Waiting[] = []
   #running: Promise<void> | undefined
-  /** The expected number of segments of the next group: the number that were in progress with the last group. */
+  /** The expected number of segments of the next group: as many as were stored or waiting at the last one. */
   #expected = 1
   #gathered: (() => void) | undefined
 
@@ -85,7 +85,7 @@ export class SegmentPuts {
     const isShared =
       object !== undefined && group.every((segment) => mayShare(object, segment.object))
     if (isShared) return this.#putTogether(object, group)
-    if (object !== undefined) ids.release([object]) // Happens once when a new incarnation begins.
+    if (object !== undefined) ids.release([object]) // Some segments have IDs of the previous incarnation.
     await Promise.all(group.map((segment) => this.#putAlone(segment)))
   }
 
@@ -125,7 +125,7 @@ export class SegmentPuts {
     }
   }
 
-  /** Called before the puts of a group settle: a caller that puts its next segment at once would be counted twice. */
+  /** Called before the puts of a group settle: later, a caller that puts its next segment at once would count twice. */
   #expectAfter(stored: number): void {
     this.#expected = stored + this.#waiting.length
   }

@@ -228,8 +228,8 @@ async function* readPieces(
 type StoredLeaves = Readonly<{ start: number; leaves: AsyncIterable<Leaf> }>
 
 /**
- * The leaves of a range of the content. A range to the end of the content includes all stored bytes after it. null:
- * there is no object.
+ * The leaves that have the bytes of a range of the content. Those of a sealed object are whole, with their checksums.
+ * null: there is no object.
  */
 export async function storedLeaves(
   objects: Pick<ObjectStore, 'stream'>,
@@ -261,7 +261,7 @@ export async function checkContent(
   onRead: (count: number) => void,
 ): Promise<Problem | null> {
   const { object, bytes, sha256 } = content
-  // The read includes one byte beyond the recorded length, because a longer object is damaged.
+  // One byte beyond the recorded length is read too, to notice an object that is too long.
   const stored = storedBytes(content)
   const last = Math.max(0, stored - 1)
   const tail = await objects.get(object, { start: last, limit: stored + 1 })

@@ -2,7 +2,7 @@
 //
 //     created ──▶ received ──▶ completed        one record; each step is a commit that checks its bytes
 //                  │    ▲
-//                  └────┘ a second good PUT replaces the first; one that comes meanwhile ends it
+//                  └────┘ a second good PUT replaces the first; it ends one that is still running
 //
 // Invariants:
 // - Bytes that did not arrive complete and correct are in no record, and leave no object.

@@ -20,7 +20,8 @@ const UNITS_MAX = 2 ** 52
 export const SUM_PLACES_MAX = 400
 
 /**
- * The sum of two parts: `units` / 10 ** `places`, where `units` is a safe integer, and `large` / 10 ** `largePlaces`.
+ * A sum in two parts that are added at the end: `units` / 10 ** `places`, where `units` is a safe integer, and
+ * `large` / 10 ** `largePlaces`.
  */
 export class ExactSum {
   #isEmpty = true

@@ -98,7 +98,7 @@ export async function pageVersion(
   return chosen.version
 }
 
-/** The rows of a page whose plan has no row: a plan has one more row than its page. */
+/** With this number of rows of a page, its plan has none: a plan has one row more than its page. */
 const NO_ROWS = -1
 
 /** The number of matching rows in a part of a table. */

@@ -45,7 +45,7 @@ export type Wanted = Readonly<{
   segmentTests: number
   /** The bounds of reading ahead. Default: those for a walk over all rows. */
   bounds?: WalkBounds
-  /** The work of the sink per row. The unit is the work on a byte. Default: `found` takes rows at no cost. */
+  /** The work of the sink on a row, in units of the work on a byte. Default: 0. */
   rowWork?: number
 }>
 
@@ -148,8 +148,8 @@ async function selectSegmentRun(
 type Reading = Readonly<{ run: Run; texts: Texts; wanted: Wanted; work: WalkWork }>
 
 /**
- * Tests a run that has only row records.
- * @returns the slot of the first row that was not taken; null: all were taken
+ * Tests the row records of a run whose segment is not read.
+ * @returns the slot at which the walk must continue; null: all records were examined
  */
 async function searchRecords({ run, texts, wanted, work }: Reading): Promise<number | null> {
   const tests = wanted.matcher?.tests ?? 0

@@ -21,7 +21,7 @@ import { comparisonOf } from './where.js'
 /** Maximum number of bytes of all values of the groups. */
 const GROUPS_BYTES_MAX = 4 * 1024 * 1024
 
-/** The work on a row, and the work on each of its cells. The unit is the work on a byte. */
+/** The work on a cell, in units of the work on a byte. The other work on a row is counted as one more cell. */
 const WORK_OF_CELL = 32
 
 type Columns = IndexedSchema['columns']
@@ -34,7 +34,7 @@ type Shown = Readonly<{ name: 'sum' | 'least' | 'greatest'; id: string; cell: nu
 
 export class RowGroups implements FoundRows {
   readonly isFull = false
-  /** The work on a row. The unit is the work on a byte; see `Wanted`. */
+  /** The work on a row, in units of the work on a byte; see `Wanted`. */
   readonly rowWork: number
   readonly #bounds: GroupsBounds
   readonly #ids: readonly string[]

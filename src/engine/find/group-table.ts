@@ -7,7 +7,7 @@ import { canonicalToken } from '../../format/row-values.js'
 import { MomentReader } from '../../schema/moments.js'
 import type { Comparison } from './condition.js'
 
-/** Maximum number of spellings of groups' values that are remembered, and of the bytes of the spellings. */
+/** At most this many spellings of groups' values are remembered, with at most this many bytes. */
 const WRITTEN_MAX = 16_384
 const WRITTEN_BYTES_MAX = 1_048_576
 

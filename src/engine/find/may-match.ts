@@ -105,7 +105,8 @@ class WantedValue {
   readonly #comparison: Comparison
   readonly #bytes: Bytes
   /**
-   * undefined: filters have no hash by which this value could be found. For a moment, for example, they hash its text.
+   * undefined: this value cannot be looked up in filters. They have the hash of the text of a moment, for example, and
+   * one moment has several texts.
    */
   readonly #hash: number | undefined
   readonly #number: Decimal | null

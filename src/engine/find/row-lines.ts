@@ -15,8 +15,8 @@ import { type compileQuery, endOfPlan, PageRows } from './find-rows.js'
 import { walkPlan } from './find-walk.js'
 
 /**
- * Memory of a piece, in bytes, and the size at which the piece ends, after the rows of a frame. One read of frames
- * fills a piece; its memory then has room for the rows of one more frame.
+ * The memory of a piece, in bytes. A piece ends after the frame with which it reaches `PIECE_BYTES`, so that its memory
+ * has room for the rows of this frame, too. One read of frames fills a piece.
  */
 const MEMORY_BYTES = READ_BYTES_MAX
 const PIECE_BYTES = MEMORY_BYTES - 64 * 1024

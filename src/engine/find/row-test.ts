@@ -1,8 +1,8 @@
 // Compiles a condition to a test of rows on the bytes of their texts, without objects or strings per row.
 //
 // The values of all comparisons of a column in one form are sorted, and the place of a cell among them is looked up
-// once. Each comparison passes for certain places. So a combination of comparisons of one cell is again a set of
-// places.
+// once. Each comparison is the set of places at which it passes. So a combination of comparisons of one cell is again
+// a set of places.
 import { type Bytes, utf8 } from '../../base/bytes.js'
 import type { Fold } from '../../base/fold-case.js'
 import {

@@ -27,7 +27,8 @@ const KEY_AGE_MS_MAX = 30 * DAY_MS
 const SECRET_BYTES = 32
 
 /**
- * A process whose clock is known to be wrong replaces no key: the previous key, which locations in use need, would end.
+ * `stampMs` throws if the clock is known to be wrong. Such a process replaces no key, because that would end the key
+ * before, which has signed locations that are still in use.
  */
 type StampClock = Pick<StoreClock, 'stampMs'>
 

@@ -32,9 +32,9 @@ export type Column = {
   readonly merged: ColumnSummary
   /** The summary in the current segment. */
   summary: ColumnSummary
-  /** Kinds of values that add nothing more to the summary; see `settledBit`. */
+  /** Forms of cells that would not change the summary any more, one bit each: see `kindKnownBit` in scanned-rows. */
   knownKinds: number
-  /** For text: every cell so far is a number or boolean token that can be written back unchanged. */
+  /** For CSV and TSV: whether every cell so far is a number or boolean token that can be written back unchanged. */
   exact: boolean
 }
 
@@ -97,7 +97,7 @@ export class ColumnsOfChunk {
     return column
   }
 
-  /** Called with the first row: notes the columns of a header as present from that row on. */
+  /** Called before a row of CSV or TSV is counted. The first one makes all columns of the header present. */
   beginText(): void {
     if (this.rowCount === 0) for (const column of this.#columns.values()) column.firstRow = 0
   }

@@ -176,7 +176,7 @@ async function* pacedPieces(
   }
 }
 
-/** Maximum factor by which a record in its source may be longer than the row: each character may be a quote. */
+/** A record may be this many times as long as its row: each character may be a quote, which is doubled. */
 const RECORD_BYTES_FACTOR = 2
 
 /** The maximum size of a record of CSV or TSV, in bytes. */

@@ -12,8 +12,8 @@ import { CHUNK_WORK, type LinkableRows, type OperationRows } from './rows-reader
 const ROWS_AT_ONCE = 64
 
 /**
- * @param source - The rows as they were given. `rows` has chunks of the same numbers of rows, because no row is added
- *   or dropped.
+ * @param source - The rows as they were given. Its chunks say how many of `rows` belong together: no row is added or
+ *   dropped.
  * @param rows - The rows as they are linked. Their segments are read.
  * @param columns - The columns of the table, which convert rows stored in another form.
  */

@@ -84,7 +84,7 @@ export class ExactRows {
   }
 
   /**
-   * Whether the last row is too long. Its bytes are counted only if the number of characters allows that they exceed
+   * Whether the last row is too long. Its bytes are counted only if it has so many characters that the bytes may exceed
    * the limit.
    */
   #isTooLong(chars: number): boolean {

@@ -102,7 +102,7 @@ export class ChunkProblems {
 
   #noteUnknown(column: string, row: number): void {
     if (this.#unknownSeen.has(column)) return
-    this.#unknownSeen.add(column) // The maximum number is `columnsMax`, as in a chunk.
+    this.#unknownSeen.add(column) // At most `columnsMax` IDs: a chunk has no more columns.
     this.#found.push({ row, column, rule: UNKNOWN_COLUMN_RULE })
   }
 

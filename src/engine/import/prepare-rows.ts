@@ -93,8 +93,8 @@ function isFew(
 }
 
 /**
- * Reads bytes by a byte scanner; a JSON body must not be small. null: the exact path must read the rows, and reports
- * their problems.
+ * Reads bytes by a byte scanner. null: the exact path must read the rows. It takes objects and strings, can make row
+ * records of a small JSON body, and reports problems.
  */
 async function prepareFast(
   team: TeamContext,
@@ -302,7 +302,7 @@ async function readAll(
   let work = 0
   let judgedWork = 0
   let isOver = false
-  // The columns are checked only after rows whose work equals that of a check, which grows with the number of columns.
+  // A check takes longer the more columns there are. It is made only when the rows since the last check took as long.
   const isJudged = (): boolean =>
     areRefused !== undefined &&
     (builder.isFull ||

@@ -50,7 +50,7 @@ function readCellToken(
   }
 }
 
-/** The error for an object without cells, such as a Map or a Date, which would be stored as an empty row. */
+/** The error for a value that is no row, such as a Map or a Date, which would otherwise be stored as an empty row. */
 function noRow(row: unknown, place: ErrorPlace): StoreError {
   const phrase = place.row === undefined ? 'Invalid cells' : 'Invalid row'
   const rule = 'an object of cells by column ID'

@@ -81,7 +81,7 @@ function judgeCells(
     const from = cells[place + CELL.from] ?? 0
     const to = cells[place + CELL.to] ?? 0
     if (!columns.longValues.mayJudge(to - from)) {
-      columns.longValues.add(column.summary, textOf(from, to)) // White space in an array is harmless.
+      columns.longValues.add(column.summary, textOf(from, to)) // Judging accepts white space in an array.
       isSettled = false
     } else if (summarizeCell(column.summary, row, number, from, to, what, textOf)) {
       column.knownKinds |= bit
@@ -97,18 +97,18 @@ function addScannedColumn(columns: ColumnsOfChunk, number: number, row: JsonByte
   return column
 }
 
-/** The bit of a form of a cell. Arrays have one bit for each mix of elements. */
+/** The bit of `knownKinds` for a cell's form. Arrays have one bit for each mix of the kinds of their elements. */
 function kindKnownBit(what: number): number {
   const form = what & 0xff
   return 1 << (form === FORM.array ? FIRST_ARRAY_BIT + ((what >> 8) & 0xff) : form)
 }
 
-/** The first bit of arrays. ELEMENT has four bits, so arrays need 16 bits. */
+/** The first bit for arrays. ELEMENT has four flags, so there are 16 mixes, with a bit each. */
 const FIRST_ARRAY_BIT = 16
 
 /**
  * Judges a cell of a byte scanner, and sets the kinds to look for in the next texts of the column.
- * @returns as `judgeBytes`
+ * @returns as `summarizeBytes`
  */
 function summarizeCell(
   summary: ColumnSummary,
@@ -121,7 +121,7 @@ function summarizeCell(
 ): boolean {
   const ruled = summary.scalarMask & RULED_TEXT_KINDS
   let form = what & 0xff
-  // The first texts of a segment are checked for all kinds, whatever kinds the texts of the previous segment had.
+  // The scanner looked only for the kinds that were left earlier. In a new segment all are left: check for all.
   if (form === FORM.ruledText && (ruled & ~(ruledOf[number] ?? 0)) !== 0) form = FORM.text
   const isSettled = summarizeBytes(summary, from, to, form, (what >> 8) & 0xff, textOf)
   ruledOf[number] = summary.scalarMask & RULED_TEXT_KINDS

@@ -53,7 +53,7 @@ type MergedColumns = Readonly<{
 
 /**
  * The columns of all chunks in order of first appearance, with the summaries of all their values. Chunks may differ in
- * their columns: the maximum number of columns held is that of a table.
+ * their columns, but no more columns are held than a table may have.
  */
 async function mergeColumns(
   { chunks }: ColumnsOfRows,
@@ -82,7 +82,7 @@ async function mergeColumns(
   return merged
 }
 
-/** CONTRACT.md, section 3: inference, and the widening of existing columns. */
+/** The existing columns, widened for the values, then the new ones, inferred from theirs: CONTRACT.md, section 3. */
 export function widenColumns(
   base: IndexedSchema | null,
   merged: ReadonlyMap<string, ColumnSummary>,

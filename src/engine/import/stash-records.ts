@@ -4,8 +4,8 @@
 // - A chunk exists from the commit of its reference on. Its objects are durable before that commit.
 // - A stash that may have lost chunks after a power failure, or whose chunks have expired, is neither used nor extended
 //   until it is deleted. Otherwise the chunks before and after the loss would pass for the whole.
-// - Replacing a chunk increments the head's number. So a finalize, which checks the head, links exactly the references
-//   that it read.
+// - Replacing a chunk increments the head's number. So an operation on the stash, whose commit checks the head, links
+//   exactly the references that it read.
 // - Deleting a stash deletes its head. References live under the head's nonce, so those of a deleted stash never belong
 //   to a later stash with the same ID.
 import type { Awaitable } from '../../base/awaitable.js'
@@ -46,23 +46,23 @@ export type SerialChunk = Readonly<{ serial: string; chunk: StoredChunk }>
 export type StashContent = Readonly<{ chunks: readonly SerialChunk[]; check: KvCheck }>
 
 /**
- * The number of a new stash. A stash with a lower number began before a possible loss of commits: its chunks may be
- * gone.
+ * The number with which a stash begins: the version base. The base grows after a possible loss of commits, so a stash
+ * with a lower number began before the loss, and its chunks may be gone.
  */
 export function firstNumber(base: number): number {
   return Math.min(base, FIRST_NUMBER_MAX)
 }
 
-/** A number has 48 bits. Half of the numbers are reserved for increments by replaced chunks. */
+/** A number has 48 bits. It begins in the lower half, so that replaced chunks can increment it. */
 const FIRST_NUMBER_MAX = 2 ** 47
 
-/** The number and chunks of a stash when a job began with it. */
+/** The number of a stash, and how many chunks it had, when a job began with it. */
 export type Staged = Readonly<{ number: number; chunks: number }>
 
 /**
  * @param base - The version base of the store.
- * @param staged - Allows a number below that of a new stash if the stash still has this number and these chunks.
- *   Default: not allowed.
+ * @param staged - What the stash had when a job began with it. The job may use the stash even after a loss of commits,
+ *   if the stash has at least this number and this many chunks. Default: no job.
  * @throws {StoreError} STASH_NOT_FOUND if the stash has no chunk, or may have lost chunks
  */
 export async function readStash(
@@ -93,7 +93,7 @@ export function isWhole({ state, number }: StashHead, base: number): boolean {
 }
 
 /**
- * The current number and chunks of a stash; undefined: it may have lost chunks.
+ * The current number of a stash, and how many chunks it has; undefined: it does not exist, or may have lost chunks.
  * @param base - The version base of the store.
  */
 export async function readStaged(
@@ -179,7 +179,7 @@ export type PutState = Readonly<{
 
 /**
  * The records that the plan of a put needs. This reads the head first, because the other keys contain its nonce.
- * @param fresh - The head of the stash if it is new.
+ * @param fresh - The head that the stash gets if it has none.
  */
 export async function aheadOfPut(
   view: KvView,
@@ -196,7 +196,7 @@ export async function aheadOfPut(
 }
 
 /**
- * @param fresh - The head of the stash if it is new.
+ * @param fresh - The head that the stash gets if it has none.
  * @throws {StoreError} STASH_NOT_FOUND if the stash may have lost chunks
  */
 export async function readPutState(
@@ -302,7 +302,7 @@ export function planDelete(stashId: string, headBytes: Bytes): KvCommit {
 const DIGITS = /^[0-9]+$/
 
 /**
- * The order of the serials of a stash: numeric if both serials consist of digits only, of any number of digits;
+ * The order of the serials of a stash: numeric if all of them consist of digits only, of any number of digits;
  * otherwise by code point. `1` and `01` are two serials; equal numbers are ordered by code point. CONTRACT.md, section
  * 7.
  */

@@ -175,7 +175,7 @@ export class TeamStash implements Stash {
     return ok
   }
 
-  /** Refuses one chunk too many. Concurrent puts may exceed the maximum; finalize counts all chunks. */
+  /** Refuses one chunk too many. Concurrent puts may exceed the maximum; the use of the stash counts all. */
   async #checkCount(view: KvView, { headBytes, head, reference }: PutState): Promise<void> {
     if (headBytes === null || reference !== null) return
     const { stashChunksMax } = this.#team.options
@@ -196,7 +196,7 @@ export function tooManyChunks(stashId: string, stashChunksMax: number): StoreErr
   )
 }
 
-/** One commit writes its head and its chunk. */
+/** What a stash of the store's own has: one commit writes its head and its only chunk. */
 const OWN_STAGED: Staged = { number: 0, chunks: 1 }
 
 const BUSY = 'The stash is too busy'

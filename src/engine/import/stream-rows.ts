@@ -30,7 +30,7 @@ export type GivenStream = Readonly<{
 const RUN_ROWS_MAX = 65_536
 const RUN_BYTES_MAX = 8 * 1024 * 1024
 
-/** Maximum factor by which the text of a row may be longer in its source: each character may be an escape there. */
+/** A row may be this many times as long in its source: each character may be an escape there, such as `\u0061`. */
 const ROW_BYTES_FACTOR = 6
 
 /** The limits at which a source of rows is cut. */

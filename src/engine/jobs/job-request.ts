@@ -133,7 +133,7 @@ export function storedKey(key: RequestKey | undefined): Pick<StoredRequest, 'key
   return key === undefined ? {} : { key: key.text, digest: toHex(key.digest) }
 }
 
-/** The stash with the rows that came in the request of a job. Most jobs have no such stash. */
+/** The stash for rows that came in the request of a job. It has no chunks if the request named a stash or a URL. */
 export function openOwnStash(team: TeamContext, job: JobKey): TeamStash {
   return new TeamStash(team, `${OWN_STASH}${renderTableId(job)}`)
 }

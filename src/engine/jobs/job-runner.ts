@@ -55,8 +55,8 @@ const JOBS_MAX = 1_000
 const RENEWALS = 3
 
 /**
- * A job fails after this number of engines or openings have begun and not ended it: it may be the job that makes them
- * crash.
+ * A job fails if it was begun this many times, each time by another engine or opening of the store, and never ended: it
+ * may be the job that makes them crash.
  */
 const EPOCHS_MAX = 100
 
@@ -288,7 +288,7 @@ export class JobRunner {
     return kind !== 'import' || this.#context.options.sources !== undefined
   }
 
-  /** Whether a job is abandoned: its lease has not changed for `unchangedMs`. */
+  /** Whether a job is abandoned. @param unchangedMs - How long its lease has not changed while this engine watched. */
   #isLeft(lease: Bytes | null, unchangedMs: number): boolean {
     const { kv, options } = this.#context
     if (lease === null || !kv.shared) return true // No other process has this store open.
@@ -315,8 +315,8 @@ export class JobRunner {
 }
 
 /**
- * Whether a job may be added to the open jobs: the room left in the team must exceed the jobs of the same limited key,
- * and the room left in the store must exceed the jobs of the team.
+ * Whether a job may be added to the open jobs. So that others find places, a key that is limited to tables must have
+ * fewer jobs than its team has free places, and a team must have fewer jobs than the engine has free places.
  */
 export function hasRoom(open: readonly HeldJob[], { teamId, holder }: HeldJob): boolean {
   const ofTeam = open.filter((job) => job.teamId === teamId)

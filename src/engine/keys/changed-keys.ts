@@ -65,7 +65,7 @@ export type KeysContext = Pick<
  */
 const ENTRIES_MAX = 1_024
 
-/** A row that a change puts as a record over its position, or links. `text`: null if the row is deleted. */
+/** A row that a change puts as a record, or links. `hash` is of its key; null: no key. `text`: null: it is deleted. */
 type ChangedRow = Readonly<{ position: Position; hash: Bytes | null; text: string | null }>
 
 /**
@@ -265,7 +265,7 @@ class KeyedChange {
     return rows
   }
 
-  /** The rows that get a key, by the hash of the key, and the keys that rows had before. */
+  /** `fresh`: the rows that get another key, by its hash. `gone`: the hashes of the keys that rows lose. */
   async #freshKeys(
     rows: readonly ChangedRow[],
   ): Promise<Readonly<{ fresh: ReadonlyMap<string, ChangedRow>; gone: readonly Bytes[] }>> {

@@ -21,7 +21,7 @@ const SHARED = ' would be shared by '
 /**
  * @param text - The text of one of the rows.
  * @param names - The names of both rows in the message.
- * @param input - The number of the later row in the input.
+ * @param input - The number of the later row in the input; null: there is no input row.
  */
 export function keyConflict(
   columns: readonly KeyColumn[],

@@ -83,7 +83,7 @@ type Checked = Readonly<{
   before: TableHead
   index: KeyIndex
   run: KeyedRows
-  /** Called with each place of the run whose hash the index has, too, and the position that the index has for it. */
+  /** Called for each row of the index whose hash the run has too: with the hash's place in the run and its position. */
   check(place: number, position: Position): Promise<void>
 }>
 
@@ -118,8 +118,8 @@ export async function checkRunAgainstIndex(
 }
 
 /**
- * Checks that a view has the head on which a plan was made. A range is read from a view, and a view lacks the commits
- * in flight of this process. If another process has committed meanwhile, the plan's commit is refused in any case.
+ * Checks that a view does not lack commits on which a plan was made. Ranges are read from a view, and commits of this
+ * process that are in flight are not in it. A later head is no failure here: the plan's commit is then refused anyway.
  * @throws {StoreError} STORAGE_UNAVAILABLE: if commits are in flight; the queue of the table plans again after these
  *   commits
  */

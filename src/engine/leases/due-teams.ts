@@ -109,7 +109,7 @@ export class DueTeams {
     const next = due <= now ? 0 : due
     const name = nameTeamDuty(duty, teamId)
     const known = this.#visits.get(name) ?? 0
-    if (known > now + SKEW_MS && known <= next) return // The known visit will find the next due time.
+    if (known > now + SKEW_MS && known <= next) return // The known visit, which is not later, will find this due time.
     const before = this.#notes.get(name)
     if (before !== undefined && before.due <= next) return
     if (this.#notes.size >= NOTES_MAX && before === undefined) return

@@ -192,7 +192,7 @@ export class Incarnation {
   /** Enters the incarnation among the writers of a team. */
   #enter({ teamId }: TeamPlace): Promise<void> {
     if (this.#writers.size >= WRITERS_MAX) this.#writers.clear()
-    const entering = this.#putWriter(this.#parts.kv.partition(teamId)) // Shared by calls, because it is under no lease.
+    const entering = this.#putWriter(this.#parts.kv.partition(teamId)) // Has no check of a lease, so calls share it.
     this.#writers.set(teamId, entering)
     // This is false after the incarnation was lost.
     const isLatest = (): boolean => this.#writers.get(teamId) === entering

@@ -46,7 +46,7 @@ export class FileClaims {
   async #room(team: UploadsOfTeam): Promise<number> {
     if (!this.#isLimited) return Number.MAX_SAFE_INTEGER
     const uploads = await this.#uploads.of(team)
-    // Both are read at the same moment, before the sum.
+    // Both are read at one moment, before the stored bytes: bytes that become a file meanwhile count twice, not never.
     const pending = uploads.receivedBytes + (this.#claimed.get(team.teamId) ?? 0)
     const head = decodeFilesHeadOrEmpty(
       await team.partition.read((view) => view.get(FILES_HEAD_KEY)),

@@ -117,8 +117,8 @@ export class TeamLimits {
   }
 
   /**
-   * Checks that another idempotency key may be stored. A holder may store another key only if the room left for others
-   * is at least as large as what the holder uses.
+   * Checks that another idempotency key may be stored. So that others find room, a holder must have fewer keys than the
+   * team may still add.
    * @throws {StoreError} LIMIT_EXCEEDED
    */
   async checkKeys(team: CountedTeam, text: string): Promise<void> {

@@ -156,7 +156,7 @@ async function deleteCandidates(
       headBytes: await view.get(FILES_HEAD_KEY),
       records: await view.getMany(left.map(({ file }) => fileKey(file))),
     }))
-    left = left.filter((_, i) => records[i] !== null) // Another process also collects, so this head is outdated.
+    left = left.filter((_, i) => records[i] !== null) // Another process has deleted the others: the head lacks them.
     if (left.length === 0) return 0
     const result = await partition.commit({
       checks: [

@@ -197,7 +197,7 @@ async function dropGenerations(partition: KvPartition, over: readonly Retired[])
   })
   const dropping = await commitUnchanged(partition, marks, (left) => {
     return { puts: left.map(({ key, marked }) => [key, marked] as const) }
-  }) // `dropping` lacks the generations that another garbage collection drops.
+  }) // Another garbage collection drops the other generations.
   await deleteRanges(
     partition,
     dropping.map(({ rows }) => rows),

@@ -39,7 +39,7 @@ import type { StoreContext } from '../context/store-context.js'
 import { hintedNames } from './hinted-records.js'
 import type { Visit } from './team-visits.js'
 
-/** Maximum number of changes that one query reads, and of their bytes. */
+/** A query reads at most this many changes, with at most this many bytes. */
 const SCAN_COUNT = 500
 const SCAN_BYTES = 4 * 1024 * 1024
 

@@ -107,7 +107,8 @@ async function isPast(view: KvView, head: StashHead, oldest: number): Promise<bo
 
 /**
  * When the last chunk was put.
- * @param enough - The search ends at a time after this: the result may then be too early
+ * @param enough - If any chunk was put after this time, the search ends there: the result is then after `enough`, but
+ *   other chunks may have been put even later.
  */
 async function lastPutAt(
   view: KvView,

@@ -35,7 +35,7 @@ export async function collectUploads(
   return ended
 }
 
-/** Hints of the uploads that were examined before their end, because it is now later than the hint said. */
+/** Hints of the examined uploads whose end is now later than their hint said. */
 export function laterUploads({ options }: UploadContext, visit: Visit): Promise<Hint[]> {
   return laterHints(visit, 'upload', uploadKey, (record) => {
     return endOfUpload(options, decodeUpload(record)) + 1

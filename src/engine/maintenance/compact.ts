@@ -267,7 +267,7 @@ async function writeCompacted(
   let chars = 0
   const compacted = compactedSegment(entry)
   const old = compacted === null ? null : await context.segments.footer(compacted)
-  // If an earlier compaction found no live row in the extent, some of its tombstones may still exist.
+  // If an earlier compaction found no live row, the extent has no segment, and only some tombstones may be left.
   for await (const stored of storedTexts(context, entry)) {
     for (const text of stored) {
       const slot = texts.length
@@ -285,7 +285,7 @@ async function writeCompacted(
   return putCompacted(context, texts, versions, liveRows === texts.length ? null : deleted)
 }
 
-/** The rows below the records: the rows of the segment, or undefined for each slot if there is no segment. */
+/** The rows below the records: the rows of the segment, or an empty text per slot if there is no segment. */
 async function* storedTexts(
   context: StoreContext,
   { segment, rowCount }: ExtentEntry,

@@ -158,7 +158,7 @@ async function markSegment(
   if (named.length === 0) return
   const doubtful = await namedByHidden(segments, sought, segment, hidden)
   for (const file of named) if (!doubtful.has(file)) sought.found(file)
-  // The search ends when none of the files that hidden rows name is sought: another row may name the same file.
+  // The files that hidden rows name are left: visible rows may name them, too. The search ends when all are found.
   const isDone = (): boolean => !named.some((file) => sought.has(file))
   if (!isDone()) await markRows(segments, sought, segment, hidden, isDone)
 }

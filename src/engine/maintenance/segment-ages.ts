@@ -10,7 +10,7 @@ import type { StoreContext } from '../context/store-context.js'
 /** At the monotonic time `at`, the objects of the incarnation with counters below `count` existed. */
 type Mark = Readonly<{ at: number; incarnation: string; count: number }>
 
-/** Maximum number of marks per `recompressionAgeMs`. */
+/** Maximum number of marks that are made within `recompressionAgeMs`. */
 const MARKS_MAX = 1_000
 
 export class SegmentAges {

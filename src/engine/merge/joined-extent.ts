@@ -19,8 +19,8 @@ export const INCOMING_ROWS_MAX = MAY_DIFFER - 1
 export const REWRITE_SHARE = 8
 
 /**
- * Maximum number of characters of rows that may change and are kept for the comparison. Extents beyond it are read
- * again.
+ * Rows that may change are kept for the comparison, up to this number of characters in all extents. Further extents
+ * are read again instead.
  */
 const KEPT_CHARS_MAX = 16 * 1024 * 1024
 

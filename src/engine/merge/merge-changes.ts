@@ -24,8 +24,8 @@ import { TableJoin } from './table-join.js'
 import type { SeenExtent, TableRows } from './table-rows.js'
 
 /**
- * Maximum number of row records per merge, and of characters in them. If there would be more, the extents with the most
- * changes are rewritten.
+ * A merge makes at most this many row records, with at most this many characters. If there would be more, the extents
+ * with the most changes are rewritten.
  */
 const RECORDS_MAX = 20_000
 const RECORD_CHARS_MAX = 16 * 1024 * 1024
@@ -64,7 +64,7 @@ type ChangeParts = Readonly<{
   rows: TableRows
   /** Whether the merge gives a column another type. */
   retypes: boolean
-  /** Whether rows of the table may have cells that the merge leaves unchanged. */
+  /** Whether rows of the table may have cells that the merge leaves unchanged: comparisons must leave these out. */
   projects: boolean
   checkGoesOn: () => void
   onSegment(written: Readonly<{ object: string }>): void

@@ -22,7 +22,7 @@ export type MergeRules = Readonly<{
   rowBytesMax: number
 }>
 
-/** Rows with different keys have the same fingerprint. The merge begins anew with other fingerprints. */
+/** Thrown if rows with different keys have the same fingerprint: the merge then begins anew with other fingerprints. */
 export class KeyCollision extends Error {
   override readonly name = 'KeyCollision'
 }

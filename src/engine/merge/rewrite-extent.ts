@@ -32,7 +32,7 @@ export type Rewritten = Readonly<{
   /** The new entry of the extent; null: a dry run. */
   entry: ExtentEntry | null
   changed: number
-  /** Slots with records over rows that the merge changed. Its commit deletes these records. */
+  /** Slots of changed or deleted rows that have row records. The commit of the merge deletes these records. */
   overlaid: readonly number[]
 }>
 

@@ -59,7 +59,7 @@ export class TableJoin {
   /** The joined extents, by number. */
   readonly extents = new Map<number, JoinedExtent>()
 
-  /** @param projects - Whether rows of the table may have cells that the merge leaves unchanged. */
+  /** @param projects - Whether rows of the table may have cells that comparisons must leave out; see `ChangeParts`. */
   constructor(
     parts: JoinParts,
     readonly projects: boolean,
@@ -199,8 +199,8 @@ export class TableJoin {
   }
 
   /**
-   * Frees the index. In Node 20 a message channel frees its memory, when the event loop closes the channel in its next
-   * turn.
+   * Frees the index, and waits until its memory is free: in Node 20 a message channel takes the memory, and the event
+   * loop frees it with the channel, in its next turn.
    */
   async #dropIndex(): Promise<void> {
     if (this.#index === undefined) return
@@ -210,7 +210,7 @@ export class TableJoin {
     await this.#slices.pause()
   }
 
-  /** Whether a pass includes the row whose fingerprint was read last, into the next place of the batch. */
+  /** Whether a pass includes the row whose fingerprint was just read into the next place of the batch. */
   #isOf(pass: number): boolean {
     if (this.#passes === 1) return true
     const at = FINGERPRINT.words * this.#batch.count + FINGERPRINT.pass

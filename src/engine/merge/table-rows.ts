@@ -34,7 +34,7 @@ import { readHead } from '../read/generations.js'
 import { WALK_AT_WILL } from '../segments/read-ahead.js'
 import { packTexts, type RowPiece } from './packed-texts.js'
 
-/** Approximate maximum number of characters of row records that one view reads, and maximum number of extents. */
+/** A view reads about this many characters of row records at most, and at most this many extents. */
 const RECORD_CHARS_MAX = 8 * 1024 * 1024
 const EXTENTS_MAX = 256
 

@@ -24,7 +24,7 @@ export const HELD_KEY_BYTES_MAX = 16 * 1024 * 1024
 /** Number of slots per extent, to convert a position to one number. */
 const SLOTS = 65_536
 
-/** The last rows are dropped when the number of held rows exceeds twice the wanted number by this number. */
+/** Rows are held up to twice the wanted number plus this number; then all but the wanted ones are dropped. */
 const SPARE_ROWS = 8_192
 
 /** Number of rows that are copied in one step. */
@@ -201,7 +201,8 @@ class Held {
   }
 
   /**
-   * Whether the bytes after the last key are greater than the first bytes of a row's key. If so, removes these bytes.
+   * The bytes after the last key are the beginning of a new key. Whether they already make it greater than a row's key.
+   * If so, removes them.
    */
   isBehind(row: number): boolean {
     const { bytes, length } = this.keys

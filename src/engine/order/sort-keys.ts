@@ -192,8 +192,8 @@ export class SortKeys {
 }
 
 /**
- * The byte for a number with the shortest spelling of its double. Other numbers with the same nearest double are less
- * or greater.
+ * The byte after a number's nearest double, if the number is the shortest spelling of this double. For a number that is
+ * less or greater than that, the byte is one less or one greater.
  */
 const SHORTEST = 2
 

@@ -19,7 +19,7 @@ import { parseOrderBy, type SortColumn } from './order-by.js'
 /** Maximum number of passes for one list, which is enough for half a gigabyte of keys. */
 const PASSES_MAX = 64
 
-/** The work on a row in addition to that on its bytes. The unit is the work on a byte. */
+/** The work on a row beside that on its bytes, in units of the work on a byte. */
 const ROW_WORK = 32
 
 /** The rows to sort, and their order. */

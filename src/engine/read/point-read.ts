@@ -106,7 +106,7 @@ function readRowRecords(
 /** Maximum number of looks at the records of a row. Each look also reads the keys that the previous look lacked. */
 const LOOKS_MAX = 8
 
-/** Like `readRecords`, but reads objects after the view is closed. undefined: the table changes again and again. */
+/** Like `readRowRecords`, but reads objects after the view is closed. undefined: the table changes again and again. */
 async function readLooked(
   { team, table, tableId }: TablePlace,
   rowId: string,

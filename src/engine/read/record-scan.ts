@@ -25,7 +25,7 @@ const RECORD_BYTES = 200
 export type PageWanted = Readonly<{
   from: Position
   limit: number
-  /** Called with the bytes of records that are held or about to be read; undefined: nobody counts the bytes. */
+  /** Called with the total bytes of the records that are held and about to be read; undefined: nobody counts them. */
   reserve?: ReserveMemory | undefined
   /** Whether to read the schema even if nothing has to be converted. */
   wantsSchema?: boolean
@@ -49,9 +49,9 @@ export function aheadOfPlan(
 }
 
 /**
- * Row records of a walk in key order, read in batches. After two live rows and more text than a page may have were
- * read, the page ends before the next batch, and nothing more is read. Text is counted as it is in a page: otherwise a
- * page could end with the plan, without a continuation.
+ * Row records of a walk in key order, read in batches. The last batch is the one with which there are two live
+ * rows, and more text than a page may have: the page ends before the next batch. Text is counted as it is in a page:
+ * otherwise a page could end with the plan, without a continuation.
  */
 export class RecordScan {
   readonly #view: KvView

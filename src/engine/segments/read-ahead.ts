@@ -87,8 +87,8 @@ class Reading {
   }
 
   /**
-   * Whether all reads of the run have begun. While its frames are unknown, this is known only from the segment's
-   * opening.
+   * Whether all reads of the run have begun. While the frames of the segment are unknown, this is so if the opening
+   * reads them up to the end of the run.
    */
   get isBegun(): boolean {
     const { frames, next, opening, run } = this

@@ -31,7 +31,7 @@ export async function openSegment(
     const message = `The record of segment ${ref.object} gives it a footer that is larger than the segment`
     return { kind: 'record-mismatch', message }
   }
-  // The read includes one byte beyond the recorded length, because an unshared object that is longer is damaged.
+  // Of an unshared object, one byte beyond the recorded length is read too, to notice that it is too long.
   const limit = ref.shared === undefined ? ref.objectBytes + 1 : ref.objectBytes
   const bytes = await objects.get(storedIn(ref), rangeInObject(ref, { start, limit }))
   if (bytes === null) {

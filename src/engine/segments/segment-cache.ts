@@ -74,7 +74,7 @@ const ROWS_BYTES = 300
 /** Estimated memory of an entry for a segment without values. */
 const NO_VALUES_BYTES = 200
 
-/** Estimated memory of a number, and of its share of a key: three numbers share one key. */
+/** Estimated memory of a number of `places`, and of a third of a frame key: a frame has three numbers and one key. */
 const ROWS_NUMBER_BYTES = 40
 
 /** The place of a row. */
@@ -296,7 +296,7 @@ export class SegmentCache implements FooterCache {
     return finallyDo(
       () =>
         chain(this.#reads.frame(ref, place, memory), (bytes) => {
-          // Otherwise the bytes have memory of their own.
+          // If the store did not use the given memory, the bytes have memory of their own.
           return bytes.buffer === memory.buffer
             ? this.#rowTextIn(ref, frameKeys, at, bytes)
             : this.#decode(ref, frameKeys, at, bytes)
@@ -314,7 +314,7 @@ export class SegmentCache implements FooterCache {
     return text
   }
 
-  /** The text of a row of a compressed frame; The frame is cached only if its memory is not reused. */
+  /** The text of a row of a compressed frame. The frame is cached only if its memory is not reused. */
   #packedRowText(
     ref: SegmentRef,
     frameKeys: string[],

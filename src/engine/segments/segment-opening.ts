@@ -23,14 +23,15 @@ import type { SegmentReads } from './segment-reads.js'
 export type RowRun = Readonly<{ ref: SegmentRef; start: number; limit: number }>
 
 /**
- * The margin of the estimate is the cost of a request divided by `SLACK_PARTS`, but at least one frame of short rows.
+ * The slack of the estimate is the cost of a request divided by `SLACK_PARTS`, but at least `SLACK_BYTES_MIN`: one
+ * frame of short rows.
  */
 const SLACK_PARTS = 8
 const SLACK_BYTES_MIN = 24 * 1024
 
 /**
- * Maximum numbers of rows, and of bytes of text, of a frame of long rows (FORMAT.md, section 6). The wanted row may be
- * its first or last.
+ * A frame of long rows has at most this many rows, with at most this many bytes of text (FORMAT.md, section 6). The
+ * wanted row may be the first or the last of its frame.
  */
 const FRAME_ROWS = 64
 const FRAME_BYTES = 256 * 1024
@@ -72,7 +73,7 @@ export function planSegmentOpening(
   const margin = slack + Math.min(FRAME_ROWS * rowBytes, FRAME_BYTES)
   const from = Math.max(first, Math.floor(first + start * rowBytes - margin))
   const to = limit >= rowCount ? end : Math.ceil(first + limit * rowBytes + margin)
-  const firstTo = Math.ceil(first + start * rowBytes + margin) // So at least one frame is read.
+  const firstTo = Math.ceil(first + start * rowBytes + margin) // At least the frame of the first row is read.
   const cut = Math.min(end, to, Math.max(firstTo, from + windowBytes))
   const isWhole = cut === Math.min(end, to)
   if (!isMissing && end - cut <= requestCostBytes && end - from <= bytesMax) {

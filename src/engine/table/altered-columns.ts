@@ -219,7 +219,7 @@ class CellConverter {
     this.check()
   }
 
-  /** @throws {StoreError} COLUMN_HAS_INVALID_VALUE with all cells that do not fit */
+  /** @throws {StoreError} COLUMN_HAS_INVALID_VALUE with the first cells that do not fit, and the number of all */
   check(): void {
     refuseRows(this.#problems, this.#problemCount)
   }

@@ -29,7 +29,7 @@ export type Appended = Readonly<{
   files: FileIds
 }>
 
-/** Rows, or bytes of row records, at which an open extent is full. */
+/** An open extent is full when it has this many rows, or row records of this many bytes. */
 const OPEN_ROWS_MAX = 1_024
 const OPEN_BYTES_MAX = 1024 * 1024
 

@@ -218,7 +218,7 @@ async function commitTable(
   })
 }
 
-/** What already exists of the table. `first`: the result that is returned for the request. */
+/** What exists before a create. `repeat`: the record of its key. `first`: the result to return instead of creating. */
 async function readFirst(
   team: TeamContext,
   { key, name, isOnlyOfName }: CreateRequest,

@@ -215,7 +215,7 @@ function planDeletes(
   }
 }
 
-/** The position of a row, which must be as expected; null: the row does not exist */
+/** The position of a row, whose version is checked against `ifMatch`; null: the row does not exist. */
 function positionToDelete(
   { team, table }: TablePlace,
   { generation }: TableHead,

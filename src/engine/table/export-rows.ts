@@ -86,10 +86,10 @@ function checkBounds(options: Omit<ExportRequest, 'format'>): void {
   checkSignalOption(options.signal)
 }
 
-/** All rows of a version are planned at once: a plan has an entry per extent. */
+/** All rows of a version are planned at once, which takes little memory: a plan has one entry per extent. */
 const PLAN = { rows: Number.MAX_SAFE_INTEGER, wantsSchema: true }
 
-/** Row records that were not compacted are held in memory. Their maximum size, in pages of `pageBytesMax`. */
+/** Row records are held in memory. Maximum size of their text, as a multiple of `pageBytesMax`. */
 const CHANGED_PAGES_MAX = 4
 
 /** Plans the rows of a version, either all rows or the rows after a position. */

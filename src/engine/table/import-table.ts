@@ -22,7 +22,7 @@ export type ImportSource = Readonly<{
   fromUrl: string
   /** undefined: the table gets the name of the file without its extension. */
   name: string | undefined
-  /** undefined: the answer tells the format. */
+  /** undefined: the response tells the format by its media type or the name of the file. */
   format: SourceFormat | undefined
   /** The dialect of the file; undefined: that of its format. */
   said?: SaidOfRows | undefined
@@ -48,7 +48,7 @@ export function importTable(
     const source = await fetchSource(fromUrl, { bytesMax: fileBytesMax }, ending)
     try {
       const noted = (progress: SourceProgress): void => {
-        team.lifecycle.checkOpen() // A close does not wait for a long source.
+        team.lifecycle.checkOpen() // So a close need not wait for a long source.
         onProgress(progress)
       }
       const rows = new SourceRows(openFile(team, source, format, said), noted)

@@ -125,7 +125,7 @@ export async function readyRows(
   const { source } = base
   const policy = await planRowPolicy(team, source, schema, onSchemaError)
   const rows = await reader.toStoredForm(source, policy)
-  const own = checksOfObjects({ team }, reader) // Before the turn, because this may commit while no view is open.
+  const own = checksOfObjects({ team }, reader) // Before the turn, in which a view is open: this may commit.
   if (!isSync(own)) await own
   await team.limits.checkRows(team, linkableBytes(rows))
   const about = { source, rows, policy, before: base.schema.schema }

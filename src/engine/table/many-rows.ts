@@ -142,7 +142,7 @@ export async function updateRows(
       if (changed === undefined || changed.size === 0) continue
       const text = spliceRowText(hideDropped(stored.text, schema.past, stored.version), changed)
       const { schemaNumber: storedUnder } = stored
-      // The row of one update may have a cell of the old type, in a column that another update has retyped.
+      // If a column is retyped, the row may still have a cell of the old type: it keeps the number that tells so.
       const isOfNext = newSchema?.retypes !== true && storedUnder === generation.schemaNumber
       const schemaNumber = isOfNext ? next.schemaNumber : storedUnder
       try {
@@ -209,7 +209,7 @@ export function aheadOfRows(
   }
 }
 
-/** The rows of updates, by the indices of the updates. Each row must exist, be as expected, and be named once. */
+/** The rows of updates, by the indices of the updates. Each must exist, pass its `ifMatch`, and be named only once. */
 async function findRows(
   { team, table }: TablePlace,
   { generation }: TableHead,

@@ -61,8 +61,8 @@ type KeptIds = Readonly<{
   /** null: no row has a `$rowID`. */
   kept: PreservedIds | null
   /**
-   * Finds the preserved IDs again, in the operation's turn; null: if the IDs no longer hold, the whole operation is
-   * repeated.
+   * Finds the preserved IDs anew, in the operation's turn, if they no longer hold. null: the whole operation is
+   * repeated instead.
    */
   keepAgain: (() => Promise<PreservedIds>) | null
 }>

@@ -25,7 +25,7 @@ const KEY_CHARS_MAX = 67_108_864
 /** Maximum number of rows for which one bucket per row is read. For more rows, the whole index is scanned. */
 const LOOK_UPS_MAX = 1_024
 
-/** Number of bits of a slot, when the number of an input row is split into the extent and the slot of a position. */
+/** The number of an input row stands in as a position: these many low bits are the slot, the others the extent. */
 const SLOT_BITS = 16
 
 /** The cells of the key in the rows of a segment, or of a part of it. */
@@ -44,7 +44,7 @@ export class BodyKeys {
   /** @throws {StoreError} REQUEST_VALIDATION_ERROR: the keys together are too long */
   async addSegment(rows: RowTexts, fromText: boolean, slices: TimeSlices): Promise<void> {
     for await (const texts of rows) {
-      // A token has no unescaped line feed.
+      // A line feed separates the rows: no token contains one.
       const text = texts.map((row) => this.#cellsOf(row)).join('\n')
       this.#chars += text.length
       if (this.#chars > KEY_CHARS_MAX) throw tooLongKeys()

@@ -52,7 +52,7 @@ type PreflightSettings = Readonly<{
   signal: AbortSignal | undefined
 }>
 
-/** The key to compare rows by, and the table that the rows would be added to; null: a new or emptied table. */
+/** The key to compare rows by. `beside`: the table that the rows would be added to; null: a new or emptied table. */
 type ComparedKey = Readonly<{
   ids: readonly string[]
   beside: TablePlace | null

@@ -131,7 +131,8 @@ export async function publicResult<
 }
 
 /**
- * The receipt of a public version, under the version base of its time or the current one. null: there is no receipt.
+ * The receipt of a public version, which is a stored version plus a version base: the base of its time, or the current
+ * one. null: there is no receipt.
  */
 export async function findReceipt(
   team: TeamContext,

@@ -155,8 +155,8 @@ function keepingText({ extents, forwards, schemas, segments }: TeamContext): Row
 
 /**
  * The change that lays a row's new text over its position, under a new schema if there is one. Old cells that need
- * conversion keep their stored form, so that a later widening converts them in one step. That conversion leaves the new
- * cells unchanged.
+ * conversion keep their stored form, and the record keeps the number of the schema that they were stored under. So they
+ * are converted in one step, even after a later widening. That conversion leaves the new cells unchanged.
  */
 function writeText(
   head: TableHead,
@@ -166,7 +166,7 @@ function writeText(
 ): Awaitable<Planned<Version>> {
   const { version, generation: before } = head
   const next = newSchema === null ? before : underSchema(before, newSchema, version + 1)
-  // A widening in this change concerns only columns whose cells it sets.
+  // If this change widens columns, it sets the row's cells in them: no old cell has to be converted because of it.
   const schemaNumber = storedUnder === before.schemaNumber ? next.schemaNumber : storedUnder
   const record = encodeRowRecord({ version: version + 1, schemaNumber, text })
   return chain(putMarkers(read, random, filesOfRecords([record])), (markers) => {

@@ -24,8 +24,8 @@ export function planNewSchema(before: IndexedSchema, after: IndexedSchema): NewS
 }
 
 /**
- * The schema for a new generation, which has no rows with dropped columns. null: the schema remembers no dropped
- * columns.
+ * The same schema, which forgets its dropped columns: no row of a new generation has cells in them. null: the schema
+ * remembers none.
  */
 export function withoutPast(before: IndexedSchema): NewSchema | null {
   return before.past === null ? null : { schema: before.schema, before, retypes: false }

@@ -22,8 +22,8 @@ import { readHead } from '../read/generations.js'
 import { findRowAt } from '../read/row-lookup.js'
 
 /**
- * Maximum number of attempts. Another attempt is needed only after changes of other processes, and after changes in
- * flight.
+ * Maximum number of attempts. Another attempt is needed only after changes of other processes, and after changes of
+ * this process that were in flight.
  */
 const TRIES_MAX = 50
 
@@ -59,7 +59,7 @@ export async function alterKey(place: TablePlace, alteration: KeyAlteration): Pr
   throw tooBusy('The rows of the table keep changing')
 }
 
-/** @returns null: the table already has this key. `moved`: the rows read do not belong to the head. */
+/** @returns null: the table already has this key. `moved`: the rows that were read are not those of the head. */
 async function changeOfKey(
   place: TablePlace,
   head: TableHead,

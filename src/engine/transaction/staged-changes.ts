@@ -35,8 +35,7 @@ import { type StagedRecord, StagedView } from './staged-view.js'
 export const TABLES_MAX = 100
 
 /**
- * Maximum number of records that a transaction writes, and of their bytes: the records are in memory, and in one
- * commit.
+ * A transaction writes at most this many records, with at most this many bytes: they are in memory, and in one commit.
  */
 export const RECORDS_MAX = 20_000
 export const BYTES_MAX = 16 * 1024 * 1024

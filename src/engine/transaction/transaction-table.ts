@@ -56,7 +56,7 @@ export class StagedTable implements TransactionTable {
   readonly #changes: StagedChanges
   readonly #rowsRead: RowsRead
 
-  /** @param team - The team of the transaction. */
+  /** @param team - The team, with the staged records as its partition. */
   constructor(team: TeamContext, changes: StagedChanges, rowsRead: RowsRead, tableId: string) {
     this.#team = team
     this.#table = new TeamTable(team, tableId)

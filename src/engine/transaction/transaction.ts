@@ -99,7 +99,7 @@ class OpenTransaction implements Transaction {
   readonly #changes: StagedChanges
   readonly #rowsRead = new RowsRead()
 
-  /** @param team - The team, whose partition is that of the transaction. */
+  /** @param team - The team, with the staged records as its partition. */
   constructor(team: TeamContext, changes: StagedChanges) {
     this.#team = team
     this.#changes = changes
@@ -128,12 +128,12 @@ class OpenTransaction implements Transaction {
     })
   }
 
-  /** For callers without types. */
+  /** Not a member of `Transaction`: answers callers without types. */
   transaction(): never {
     throw invalidArgument('Transactions do not nest: use the one that is open')
   }
 
-  /** For callers without types. */
+  /** Not a member of `Transaction`: answers callers without types. */
   get files(): never {
     throw invalidArgument(
       'A transaction cannot contain files: upload and delete them outside of it',

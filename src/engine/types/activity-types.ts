@@ -1,7 +1,7 @@
 /** Lookups in a cache since the store was opened. */
 export type CacheLookups = Readonly<{ name: string; hits: number; misses: number }>
 
-/** A class of a histogram. `count` values are greater than the `max` of the previous class and at most `max`. */
+/** A class of a histogram: `count` values are at most `max`, and greater than the `max` of the previous class. */
 export type SizeClass = Readonly<{ max: number; count: number }>
 
 /** Bytes in use, by what they belong to. */

@@ -25,14 +25,20 @@ export type FindBytesRequest = PageBounds &
   Readonly<{
     /** Whether the page has `total`, which requires comparing all rows. Default: false. */
     total?: boolean | undefined
-    /** Called for the row records of the page; see `OpenPageRequest`. Its JSON and the reads take at most 4 MiB. */
+    /**
+     * Called for the memory of the row records that the page reads; see `OpenPageRequest`. The JSON of the page and the
+     * segments that it reads are not reserved: they take at most 4 MiB.
+     */
     reserve?: ReserveMemory | undefined
   }>
 
 /** A request for a page in pieces. */
 export type OpenPageRequest = PageBounds &
   Readonly<{
-    /** Called before the page takes more memory than the last call reserved. Default: nothing is reserved. */
+    /**
+     * Called with the total number of bytes that the page takes, before it takes more than the last call reserved.
+     * Default: nothing is reserved.
+     */
     reserve?: ReserveMemory | undefined
   }>
 
@@ -143,7 +149,7 @@ export interface TextTable {
    * @param request - `at`: a version in the history of the table, without `orderBy`. Default: the current version.
    *   `reusesMemory`: whether a piece is valid only until the next piece is requested. Default: false.
    * @returns The version, the text in `pieces`, and the number of rows. `rowCount` is absent with `where`, with
-   *   `search`, and if the rows that are not compacted exceed four pages.
+   *   `search`, and if the row records of the table have more text than four times `pageBytesMax`.
    * @throws {StoreError} as `toCSV`; HISTORY_GONE
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })

@@ -12,8 +12,8 @@ export type TableEntry = Readonly<{ id: string; name: string }>
 /** Options of reading the names of tables. */
 export type TableNamesOptions = Readonly<{
   /**
-   * Called with a number of bytes, before the names take more memory than the previous call reserved. Returns undefined
-   * if reading need not wait. Default: nothing is reserved.
+   * Called with the total number of bytes that the names take, before they take more than the last call reserved.
+   * Reading waits for the promise, if there is one. Default: nothing is reserved.
    */
   reserve?: ((bytes: number) => Promise<void> | undefined) | undefined
 }>

@@ -7,7 +7,7 @@ export type PreflightProblem = Readonly<{
   serial?: string
   /** 0-based index of the row in its chunk if `serial` is given, otherwise in the input. */
   row: number
-  /** 1-based line of CSV or TSV input, if every earlier row takes one line. */
+  /** 1-based line of the row in CSV or TSV input. It may be unknown, and absent, after a row of several lines. */
   line?: number
   /** ID of the column as the row names it. */
   column: string

@@ -352,7 +352,7 @@ export interface Team {
    * by itself is refused here, as the operation would refuse it.
    * @throws {StoreError} REQUEST_VALIDATION_ERROR, TABLE_NOT_FOUND, STASH_NOT_FOUND, LIMIT_EXCEEDED,
    *   COLUMN_ID_NOT_FOUND, COLUMN_HAS_INVALID_VALUE, COLUMN_ID_RESERVED, COLUMN_ID_NOT_UNIQUE; RATE_LIMITED: the team
-   *   has 100 open jobs in this process, or as many as are still free of the 1,000 for all teams;
+   *   has 100 open jobs in this process, or at least as many as places are free (of 1,000 for all teams);
    *   SOURCE_URL_NOT_ALLOWED: the job is an import, and the store has no `sources`
    * @example
    * const job = await team.startJob({ create: { name: 'Orders', rows: [{ id: 1 }] } })

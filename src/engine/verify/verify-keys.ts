@@ -23,7 +23,7 @@ import type { VerifyContext } from './verify-extents.js'
 /** Maximum number of attempts to check a table that changes meanwhile. After that the key is not checked. */
 const TRIES_MAX = 3
 
-/** Approximate number of rows of a pass. Each pass checks a part of all hashes. */
+/** Approximate number of rows that a pass checks: those whose hashes are in one part of all hashes. */
 const ROWS_OF_A_PASS = KEYED_ROWS_MAX / 2
 
 /** Checks the key of a table. Does nothing if the table has no key. */

@@ -154,8 +154,8 @@ async function verifySystem(
 }
 
 /**
- * Checks that the codecs record names every codec that was seen in frames. The record is read last, because it only
- * grows.
+ * Checks that the codecs record names every codec that was seen in frames. The record is read after the frames, because
+ * codecs may be added to it meanwhile, but never removed.
  */
 async function verifyCodecs(findings: Findings, view: KvView): Promise<void> {
   const record = await view.get(CODECS_KEY)

@@ -55,12 +55,12 @@ const ADVICE: Readonly<Record<AdviceCode, (about: Required<Advice>) => string>> 
   rowIDs: () => '$rowID is left out: a new table gives its rows new IDs.',
 }
 
-/** What the column's other values are not. */
+/** Says which values make a column text, and what its other values are. */
 function madeText({ column, count, values, example, line, others }: Required<Advice>): string {
   return `“${column}” is text because of ${count} of ${values} values, the first “${example}” in line ${line}; the others are ${others}.`
 }
 
-/** The choice that reads decimal commas, if there is one. */
+/** What to do about the numbers: the choice that reads decimal commas, if that is the remedy. */
 function choiceOf({ remedy }: Required<Advice>): string {
   return remedy.option === 'decimal'
     ? ' If it stands before decimals, choose “1234,5” in “Numbers”.'
@@ -83,7 +83,7 @@ function converted({ column, count, example, line }: Required<Advice>): string {
   return `${values} of “${column}” converted, such as “${example}” in line ${line}.`
 }
 
-/** The advice on a file that is not compared with others. */
+/** The values of members that a piece of advice lacks. Its text does not use them. */
 const NO_ADVICE = {
   column: '',
   line: 0,

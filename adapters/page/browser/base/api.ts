@@ -1,4 +1,4 @@
-// What the page asks of the contract.
+// The requests of the page to the server.
 import {
   conditionHeaders,
   dataIn,
@@ -16,12 +16,12 @@ import { tablePath } from '../../../../src/client/table-operation.js'
 import { watchChanges } from '../../../../src/client/watch-changes.js'
 import { parseJson } from './json-text.js'
 
-/** Wide: a server that is newer than the page may have kinds that the client does not know. */
+/** A kind is any string: a server that is newer than the page may have kinds that the client does not know. */
 export type ColumnType = Readonly<{ kind: string; items?: Readonly<{ kind: string }> }>
 export type Column = Readonly<{ id: string; displayName?: string; type: ColumnType }>
 export type Schema = Readonly<{ columns: readonly Column[] }>
 
-/** What a table is, as the body of an answer says it. */
+/** The description of a table in the body of an answer. Unlike the client's, its version is a number. */
 export type TableInfo = Omit<ClientTableInfo, 'schema' | 'version'> &
   Readonly<{ schema: Schema; version: number }>
 export type TableName = Pick<TableInfo, 'id' | 'name'>
@@ -35,7 +35,7 @@ export type RowsRequest = Readonly<{
   limit: number
   continuation?: string | undefined
   where?: object | undefined
-  /** A text that a column of text contains, without case. */
+  /** A text that must occur in some column of text, in upper or lower case. */
   search?: string | undefined
   searchIgnoreAccents?: true | undefined
   sort?: readonly Readonly<{ column: string; descending: boolean; ignoreCase?: true }>[] | undefined
@@ -102,18 +102,18 @@ export type FileInfo = Readonly<{
   keptUntil: number
 }>
 
-/** Five minutes of a server in which it was asked for something. */
+/** What a server did in five minutes. Those without a request have no sample. `at`: their beginning. */
 export type DaySample = Readonly<
   Record<'at' | 'requests' | 'failed' | 'rowsIn' | 'rowsOut' | 'commits' | 'writtenBytes', number> &
     Partial<Record<'medianSeconds' | 'slowSeconds' | 'memoryBytes' | 'cacheBytes', number>>
 >
 
-/** `seconds`: the time of a sample. */
+/** `seconds`: the length of the time that a sample covers. */
 export type Day = Readonly<{ seconds: number; samples: readonly DaySample[] }>
 
 export type FilesPage = Readonly<{ data: readonly FileInfo[]; continuation?: string }>
 
-/** Attempts for each request. A server that starts again is there within them. */
+/** Attempts for each request. Their pauses are together long enough for a server to start again. */
 const TRIES_MAX = 8
 
 /** Who made a version of a table, when, and of how many rows. */
@@ -130,14 +130,14 @@ type Signal = AbortSignal | undefined
 
 export class Api {
   readonly requests: Requests
-  /** Told that a request is repeated after a pause. */
+  /** Called when a request has failed and will be repeated after a pause. */
   onRetry: () => void = () => undefined
   /** The URL of the contract, without a slash at the end. */
   readonly url: string
   /** null: the session has the right to see metrics; undefined: nobody has given a key. */
   adminKey: string | undefined | null
 
-  /** Whose requests are not repeated. */
+  /** Sends requests that are not repeated after a failure. */
   readonly #once: Requests
 
   constructor(url: string, key: string, adminKey: string | undefined | null) {
@@ -156,7 +156,7 @@ export class Api {
     return this.#get(tablePath(tableId), read, signal)
   }
 
-  /** Whether a table has a version that is later than one. @returns it, or undefined */
+  /** The current version of a table, if it is later than the known one. @returns undefined: it is not */
   async newerVersion(tableId: string, known: number, signal?: Signal): Promise<number | undefined> {
     const path = `${tablePath(tableId)}/rows`
     const headers = conditionHeaders(undefined, String(known))
@@ -169,7 +169,7 @@ export class Api {
     }
   }
 
-  /** The changes of a table after a version, as they are made. It fails where there is no feed, or it is lost. */
+  /** The changes of a table after a version, as they are made. It fails if there is no feed, or the feed is lost. */
   changes(
     tableId: string,
     since: number,
@@ -192,7 +192,7 @@ export class Api {
     return this.#get(path, read, signal)
   }
 
-  /** The rows of one version as a file. What it has not sent when `signal` is aborted is not sent. */
+  /** The rows of one version as a file. When `signal` is aborted, the rest of the file is not sent. */
   async exported(
     tableId: string,
     request: Omit<RowsRequest, 'limit'> & Readonly<{ format: string }>,
@@ -220,7 +220,7 @@ export class Api {
 
   /**
    * A row with its own version.
-   * @param at - As it was at this version of its table, which may fail with history_gone.
+   * @param at - The version of the table in which the row is read; fails with history_gone if it is no longer kept.
    */
   async row(tableId: string, rowId: string, at?: number): Promise<VersionedRow> {
     const query = at === undefined ? '' : `?at=${at}`
@@ -231,18 +231,18 @@ export class Api {
     }))
   }
 
-  /** What made a version of a table, which may fail with history_gone. */
+  /** The change that made a version of a table. Fails with history_gone if it is no longer kept. */
   async change(tableId: string, version: number): Promise<TableChange> {
     const read = (answer: Response) => readAnswerData<TableChange>(answer, { at: 'number' })
     return this.#get(`${tablePath(tableId)}/changes/${version}`, read)
   }
 
-  /** The changes after a version, which may fail with history_gone. */
+  /** All changes after a version. Fails with history_gone if they are not all kept. */
   async pastChanges(tableId: string, since: number): Promise<readonly TableChange[]> {
     return this.#get(`${tablePath(tableId)}/changes?since=${since}`, listOf<TableChange>)
   }
 
-  /** Changes the name of a table and its columns, unless the table has changed since a version. */
+  /** Changes the name of a table and its columns. Fails if `version` is no longer the table's version. */
   async alter(
     tableId: string,
     version: number,
@@ -255,7 +255,7 @@ export class Api {
     await this.#alter(tableId, { key }, {})
   }
 
-  /** What would not fit if a column had another type. */
+  /** Which cells would not fit if a column had another type. Changes nothing. */
   async checkConversion(
     tableId: string,
     conversion: Conversion,
@@ -267,7 +267,7 @@ export class Api {
     )
   }
 
-  /** Gives a column another type, with its cells. */
+  /** Changes the type of a column, and converts its cells. */
   async convert(tableId: string, conversion: Conversion): Promise<void> {
     await this.#convert(tableId, '/convert', conversion, undefined, readAnswerJson)
   }
@@ -381,7 +381,7 @@ function makeRequests(
   return new Requests({ url, key, triesMax, onRetry, fetch: (...given) => fetch(...given) })
 }
 
-/** Of members that are there: texts and numbers as they are, everything else as JSON. */
+/** The query of a URL: members that are undefined are left out, texts stay as they are, all others become JSON. */
 export function queryOf(request: Partial<RowsRequest>): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(request)) {

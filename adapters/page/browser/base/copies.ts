@@ -13,7 +13,7 @@ export function csvOfRows(rows: readonly Row[], columns: readonly string[]): str
   return `${[names.map(csvField).join(','), ...lines].join('\r\n')}\r\n`
 }
 
-/** It omits the key, which does not belong into a clipboard. */
+/** The request for rows as a shell command. It omits the key, which does not belong into a clipboard. */
 export function curlOfRows(url: string, tableId: string, request: RowsRequest): string {
   const address = `${url}${tablePath(tableId)}/rows?${queryOf(request)}`
   return `curl -sS -H "Authorization: Bearer $KEY" ${shellWord(address)}\n`

@@ -5,7 +5,7 @@ import { isRefused } from './api.js'
 import { shownCount } from './show.js'
 import * as TEXT from './texts.js'
 
-/** A row of an input, as a server counts it. */
+/** The number of an input row in a server's message. It counts from 0, the page from 1. */
 const PLACE = /\brow (\d{1,15}) \(counted from 0\)(?: of the input)?/g
 
 /** A column's rule, in the words of the page. */

@@ -1,7 +1,7 @@
-// The bytes that a team stores, by kind, from its lists: a store that is only read has not counted them.
+// The bytes that a team stores, by kind, as sums over its lists: a store without maintenance has not counted them.
 import type { Api } from './api.js'
 
-/** Concurrent requests. */
+/** The maximum number of concurrent requests. */
 const REQUESTS_MAX = 6
 /** The maximum number of tables, and of pages of files, that are requested. A kind with more is omitted. */
 const TABLES_MAX = 1_000
@@ -32,7 +32,7 @@ async function bytesOfTables(api: Api, signal: AbortSignal): Promise<number | un
   if (tables.length > TABLES_MAX) return undefined
   let bytes = 0
   await runForEach(tables, async ({ id }) => {
-    const table = await api.info(id, signal) // before the sum is read, to which others add meanwhile
+    const table = await api.info(id, signal) // awaited before `bytes` is read: others add to it meanwhile
     bytes += table.bytes
   })
   return bytes

@@ -15,7 +15,7 @@ export class Digits {
 
 type WithSource = Readonly<{ source?: string }>
 
-/** JSON.parse, with `Digits` for numbers that would be written differently. Old browsers round instead. */
+/** JSON.parse, with `Digits` for numbers that JavaScript would write differently. Old browsers round these instead. */
 export function parseJson(text: string): unknown {
   return JSON.parse(text, reviveNumber)
 }

@@ -46,8 +46,8 @@ export function totalsBy(
 }
 
 /**
- * The bound, in seconds, below which this share of a histogram's observations between two readings lies; undefined:
- * there were none.
+ * The smallest bucket bound, in seconds, that at least this share of a histogram's observations between two readings do
+ * not exceed. undefined: there were none between them.
  */
 export function quantile(
   before: Samples,

@@ -9,14 +9,14 @@ const PART_BYTES = 8_000_000
 
 type Picker = (options: Readonly<{ suggestedName: string }>) => Promise<FileSystemFileHandle>
 
-/** The destination of a file. The browser may ask the person for it, so it is called while a click is handled. */
+/** Where to write a file. Browsers ask the person where, which they allow only while they handle a click. */
 export async function chooseFile(name: string): Promise<WritableStream<Uint8Array<ArrayBuffer>>> {
   const { showSaveFilePicker: pick } = globalThis as { showSaveFilePicker?: Picker }
   if (pick === undefined) return heldFile(name)
   return (await pick({ suggestedName: name })).createWritable()
 }
 
-/** For browsers without a picker, and for pages that came neither by HTTPS nor from this machine. */
+/** Holds a file, then downloads it. For browsers without a picker, and pages from neither HTTPS nor this machine. */
 function heldFile(name: string): WritableStream<Uint8Array<ArrayBuffer>> {
   let parts: Blob[] = []
   let pieces: Uint8Array<ArrayBuffer>[] = []

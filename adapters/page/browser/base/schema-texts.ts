@@ -38,7 +38,7 @@ export const save = 'Save'
 export const saving = 'Saving …'
 export const discard = 'Discard'
 export const saved = 'The columns were saved.'
-/** What would be saved. */
+/** Says which changes are not yet saved. */
 export const draft = (added: number, deleted: number, renamed: number, isMoved: boolean) =>
   [
     added > 0 ? `${added} added` : '',

@@ -9,7 +9,7 @@ export function shownCount(value: number): string {
   return NUMBERS.format(value)
 }
 
-/** With one decimal, if it is not zero; below that, with the first significant digit. */
+/** Rounded to one decimal, which is left out if it is 0; a value below 0.05 is rounded to one significant digit. */
 export function shownShort(value: number): string {
   return value < 0.05 ? String(Number(value.toPrecision(1))) : SHORT.format(value)
 }

@@ -15,7 +15,7 @@ import { addRows, deleteRows, ROWS_MAX, type SeenRow } from './row-writes.js'
 export class BlockEdits {
   readonly #table: EditedTable
   readonly #edits: RowEdits
-  /** Called with the place of a row. */
+  /** Called with each loaded row of a block that is changed, and its position. */
   readonly #onRow: (row: Row, position: number) => void
 
   constructor(table: EditedTable, edits: RowEdits, onRow: (row: Row, position: number) => void) {

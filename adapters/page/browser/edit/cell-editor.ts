@@ -9,7 +9,7 @@ export type Leaving = 'down' | 'up' | 'right' | 'left' | 'stay' | 'away'
 export type CellEditorEvents = Readonly<{
   onSave: (token: string) => void
   onEnd: (leaving: Leaving) => void
-  /** A file was chosen, whose URL becomes the cell's value. */
+  /** Called with a chosen file, whose URL becomes the cell's value. */
   onFile: (file: File) => void
 }>
 
@@ -19,7 +19,7 @@ export class CellEditor {
   readonly #events: CellEditorEvents
   #isEnded = false
 
-  /** @param typed - Whether a character follows that replaces the value. */
+  /** @param typed - Whether a typed character opens the input: it replaces the value, so the input begins empty. */
   constructor(
     type: ColumnType,
     value: unknown,
@@ -77,7 +77,7 @@ export class CellEditor {
     else if (document.hasFocus()) this.#end('away')
   }
 
-  /** A value that does not fit stays, so that nothing typed is lost. */
+  /** Saves the value and ends. If the value does not fit, the input stays open, so that nothing typed is lost. */
   #save(leaving: Leaving): void {
     if (this.#isEnded) return
     const token = this.#input.take()

@@ -21,7 +21,7 @@ export function tokenOf(value: unknown): string {
   return value === undefined ? EMPTY : jsonText(value)
 }
 
-/** The initial text of an input. Lists have one element per line, unless an element has several. */
+/** The initial text of an input. A list has one element per line, or is JSON if an element would be misread so. */
 export function textOfCell(value: unknown, { items }: ColumnType): string {
   if (items === undefined || !Array.isArray(value)) return plainText(value)
   const lines = value.map(plainText)

@@ -20,7 +20,7 @@ export class CheckedInput {
 
   /**
    * @param id - The ID of the message, unique on the page.
-   * @param onFile - A file was chosen, whose URL becomes the cell's value.
+   * @param onFile - Called with a chosen file, whose URL becomes the cell's value.
    */
   constructor(
     type: ColumnType,

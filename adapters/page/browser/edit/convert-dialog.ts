@@ -12,7 +12,7 @@ import { chosenType, kindSelect } from './kind-select.js'
 
 /** The maximum number of cells that are listed. */
 const SHOWN_MAX = 20
-/** Different values among which two words are looked for, in any case. */
+/** Two words are offered only if a column has fewer different values than this. `Yes` and `yes` are two values. */
 const WORDS_MAX = 9
 /** Words such as yes, ja, oui, on, si, true, wahr, vrai and 1, but not off. */
 const LIKE_TRUE = /^(?:[yjstwv1x]|o[^f])/
@@ -78,7 +78,7 @@ export function askConversion({ api, info, onSaved }: SchemaTable, column: Colum
   dialog.showModal()
 }
 
-/** Which of two words is true and which is false, if a column has no others. */
+/** The choice which of two words is true, and which is false. It is shown if the column has no other values. */
 function wordsChoice(
   api: SchemaTable['api'],
   info: SchemaTable['info'],

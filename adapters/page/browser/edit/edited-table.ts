@@ -12,11 +12,11 @@ export type EditedTable = Readonly<{
   place: HTMLElement
   say: (message: string) => void
   fail: (failure: unknown) => void
-  /** A change made here created a version of the table, with changed cells in these columns. */
+  /** Called when a change made here has created a version of the table, with changed cells in these columns. */
   onSaved: (version: number, columns: readonly string[]) => void
-  /** Rows were added or deleted: the grid must be reopened. @param isEnd - Whether it opens at its last row. */
+  /** Must reopen the grid after rows were added or deleted. @param isEnd - Whether it opens at its last row. */
   onRows: (isEnd: boolean) => Promise<void>
 }>
 
-/** What changes the rows of a grid. */
+/** The shown grid, with the source of its rows and its columns. */
 export type Shown = Readonly<{ grid: Grid; source: RowSource; columns: readonly GridColumn[] }>

@@ -155,7 +155,7 @@ export class GridEditor {
     this.#edit(at)
   }
 
-  /** After the grid has drawn, the input stays over its cell. */
+  /** Must be called after the grid has drawn: puts the input over its cell again. */
   onDrawn(): void {
     if (this.#open === undefined) return
     const { editor, at } = this.#open
@@ -217,7 +217,7 @@ export class GridEditor {
   #edit(at: Place, isTyped = false): void {
     const cell = this.#cellAt(at)
     const { grid } = this.#shown ?? {}
-    this.#open?.editor.focus() // A value that does not fit comes first.
+    this.#open?.editor.focus() // An input stays open if its value does not fit.
     if (cell === undefined || grid === undefined || this.#open !== undefined) return
     const { row, column } = cell
     const { version } = this.#table.info()
@@ -279,7 +279,7 @@ export class GridEditor {
     if (grid === undefined || files.length === 0) return
     const at = grid.placeAt(event.clientX, event.clientY)
     const kind = columns?.[at.column]?.type.kind
-    if (kind === undefined || !isUriKind(kind)) return // It is imported.
+    if (kind === undefined || !isUriKind(kind)) return // The page imports the file.
     event.preventDefault()
     for (const [index, file] of files.entries())
       this.#upload({ row: at.row + index, column: at.column }, file)

@@ -8,7 +8,7 @@ export type SchemaTable = Readonly<{
   api: Api
   /** The table in the shown version. */
   info: () => TableInfo
-  /** The table must be shown with its new columns. */
+  /** Must show the table with its new columns. */
   onSaved: (message: string) => void
 }>
 
@@ -43,7 +43,7 @@ export function keyForm({ api, info, onSaved }: SchemaTable, isDirty: () => bool
   }
   draw()
   const items = columns.map(({ id }, at) => el('label', { class: 'check' }, boxes[at], nameOf(id)))
-  // Choosing the key does not change the columns.
+  // The choice is no unsaved change of the columns: only the buttons below save it.
   const list = el('fieldset', { oninput: draw }, el('legend', {}, SCHEMA.keyHelp), ...items)
   return el(
     'details',

@@ -45,9 +45,9 @@ export type EditProblem = Readonly<{
 }>
 
 export type EditEvents = Readonly<{
-  /** Cells look different, or the number of unsaved ones has changed. */
+  /** Called when cells look different, or the number of unsaved ones has changed. */
   onChange: () => void
-  /** A change made here created a version of the table, with changed cells in these columns. */
+  /** Called when a change made here has created a version of the table, with changed cells in these columns. */
   onSaved: (version: number, columns: readonly string[]) => void
 }>
 
@@ -139,13 +139,13 @@ export class RowEdits {
     return { token: tokenOf((isLater ? row : whole)[column]), state: undefined }
   }
 
-  /** From now on a separately read row is shown as of then, with its changes. @param version - The grid's version. */
+  /** Shows a separately read row, with its changes, if it is newer than the shown one. @param version - The grid's. */
   see({ row, version: found }: VersionedRow, version: number): void {
     const overlay = this.#overlays.get(row.$rowID)
     if (found > (overlay?.version ?? version)) this.#takeRow(row, found)
   }
 
-  /** Takes a row's current state, which includes its saved changes. */
+  /** Shows a row as it was read now. It includes the saved changes, so only the unsaved ones still cover it. */
   #takeRow(row: Row, version: number): Overlay {
     const overlay = this.#overlayOf(row.$rowID, version)
     overlay.whole = row
@@ -172,7 +172,7 @@ export class RowEdits {
     return { rowId: row.$rowID, column, before, after, version: known }
   }
 
-  /** Makes changes that belong together. */
+  /** Makes changes as one step: they are sent together, and undone together. */
   apply(given: readonly CellChange[], list: Step['list'] = 'undo'): void {
     for (const { rowId, column } of given) this.#forget(rowId, column)
     const changes = given.filter(({ before, after }) => before !== after)
@@ -339,7 +339,7 @@ export class RowEdits {
     this.#events.onSaved(version, columns)
   }
 
-  /** Removes from a step what others have changed in a row too. */
+  /** Removes from a step the changes of cells in a row that others have changed too. */
   #compare(step: Step, { row, version }: VersionedRow): void {
     const overlay = this.#takeRow(row, version)
     for (const change of step.changes) {
@@ -369,7 +369,7 @@ export class RowEdits {
     const { rowId, column, after } = problem.change
     this.#leaveOut(step, problem.change)
     const overlay = this.#overlayOf(rowId, problem.change.version)
-    // A later change of the cell, which waits, would conflict too.
+    // A later change of the cell already waits: it gets the same problem itself.
     if (overlay.cells.get(column)?.token !== after) return
     overlay.cells.set(column, { token: after, state })
     overlay.shown = undefined

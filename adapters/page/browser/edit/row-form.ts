@@ -110,7 +110,7 @@ export class RowForm {
     if (hadFocus) field.input.control.focus()
   }
 
-  /** A switch has no text that could be emptied. */
+  /** Shows the input of a field. A switch has no text to delete, so it gets a button that empties the cell. */
   #put(field: Field): void {
     const { place, input, token, column } = field
     const { id, displayName = id, type } = column
@@ -133,7 +133,7 @@ export class RowForm {
       this.#save(field)
     } else if (event.key === 'Escape' && input.isTouched) {
       this.#make(field, field.token)
-      event.stopPropagation() // The pane stays.
+      event.stopPropagation() // Otherwise Escape would close the pane.
     } else {
       return
     }

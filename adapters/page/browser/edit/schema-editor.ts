@@ -36,7 +36,7 @@ const TRIES_MAX = 8
 export class SchemaEditor {
   readonly element: HTMLFormElement
   readonly #table: SchemaTable
-  /** The table whose columns are changed. */
+  /** The table as it was when the form was made: its unsaved changes are relative to it. */
   readonly #seen: TableInfo
   readonly #name: HTMLInputElement
   readonly #list = el('ol', { class: 'columnList' })
@@ -286,7 +286,7 @@ export class SchemaEditor {
     fill(this.#problem, message, ...(isConflict ? [' ', show] : []))
   }
 
-  /** Others may change rows meanwhile. @returns whether it was saved; false: others have changed the columns */
+  /** Saves, also if others change rows meanwhile. @returns false: not saved, because others have changed the columns */
   async #alter(): Promise<boolean> {
     const { api } = this.#table
     const columns = this.#wanted()
@@ -301,7 +301,7 @@ export class SchemaEditor {
         const isLater = failure instanceof ClientError && failure.status === 412
         if (!isLater || tries >= TRIES_MAX) throw failure
         const now = await api.info(id)
-        if (shapeOf(now) === shapeOf(change)) return true // An answer was lost.
+        if (shapeOf(now) === shapeOf(change)) return true // It was saved before: the answer was lost.
         if (shapeOf(now) !== shapeOf(this.#seen)) return false
         version = now.version
       }

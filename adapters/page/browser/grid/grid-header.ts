@@ -9,7 +9,7 @@ export type HeaderEvents = Readonly<{
   /** @param isAdded - With shift: in addition to columns chosen before. */
   onClick: (index: number, isAdded: boolean) => void
   onResize: (index: number, width: number) => void
-  /** The menu of a column was requested. */
+  /** Must open the menu of a column. */
   onMenu: (index: number) => void
 }>
 

@@ -40,7 +40,7 @@ export type GridEditing = Readonly<{
   /** Marks a drawn cell. @param row - Undefined while it is not loaded. */
   markCell: (cell: HTMLElement, row: Row | undefined, column: string) => void
   onEdit: (place: Place) => void
-  /** The grid has drawn. */
+  /** Called when the grid has drawn. */
   onDrawn: () => void
 }>
 
@@ -49,7 +49,7 @@ export type GridEvents = Readonly<{
   onOpen: (position: number) => void
   /** Sorts the rows by a column. @param isAdded - In addition to the current columns. */
   onSort: (column: string, isAdded: boolean) => void
-  /** The menu of a column was requested. @param left - The left edge of its header, in pixels from the grid's. */
+  /** Must open the menu of a column. @param left - The left edge of its header, in pixels from the grid's. */
   onMenu: (column: string, left: number) => void
   /** Copies a block whose rows are not all loaded. */
   onCopy: (block: Block) => void
@@ -152,8 +152,8 @@ export class Grid {
     })
     const seen = Math.ceil(Math.max(0, clientHeight - HEADER_HEIGHT) / ROW_HEIGHT) + 1
     this.#slots.fit(Math.min(seen, this.#source.count))
-    if (this.#marked?.isConnected === false) this.#mark(undefined) // until the next frame
-    // A message above the grid takes the place of its last rows.
+    if (this.#marked?.isConnected === false) this.#mark(undefined) // The next frame marks it anew.
+    // A message that appears above the grid must not hide the active row.
     if (wasSeen && row < this.#source.count) this.#placeBar(this.#map.show(row))
     this.#goToDue()
     this.draw()

@@ -1,6 +1,6 @@
 // The pointer while its button is down.
 
-/** How often a resting pointer is reported again, in milliseconds: beyond an edge it scrolls. */
+/** How often a resting pointer is reported again, in milliseconds: one beyond an edge keeps the grid scrolling. */
 const REST_MS = 60
 
 /** Follows the pointer everywhere until its button is released. The pressed element may be redrawn meanwhile. */
@@ -21,8 +21,8 @@ export function followPointer(onMove: (x: number, y: number) => void, tellsRest 
 }
 
 /**
- * Whether a finger chose something on a screen that shows a row alone: there a cell of the grid has no room for
- * editing.
+ * Whether a finger chose something on a narrow screen. There a tap on a cell opens the row, which fills the screen: a
+ * cell of the grid has no room for editing.
  */
 export function isTapOnPhone(event: MouseEvent): boolean {
   const { pointerType } = event as PointerEvent

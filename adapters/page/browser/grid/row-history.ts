@@ -52,7 +52,7 @@ async function readBefore(
   }
 }
 
-/** An author that is the digest of a key tells a person nothing. */
+/** The author to show. Empty: unknown, or the digest of a key, which tells a person nothing. */
 export function nameOf(author: string | undefined): string {
   return author === undefined || /^[0-9a-f]{32}$/.test(author) ? '' : author
 }

@@ -30,9 +30,9 @@ export interface RowSource {
 }
 
 export type SourceEvents = Readonly<{
-  /** There are more rows, or shown rows have arrived. */
+  /** Called when there are more rows, or shown rows have arrived. */
   onRows: () => void
-  /** The table has another version than the shown one. */
+  /** Called with the table's version, if it is not the shown one. */
   onVersion: (version: number) => void
   onFailure: (failure: unknown) => void
 }>
@@ -46,7 +46,7 @@ type Reading = Readonly<{
 }>
 
 const POSITIONS = { blockRows: 128, blocksMax: 64 }
-/** Concurrent requests. More would delay the newest ones. */
+/** The maximum number of concurrent requests. More would delay the newest ones. */
 const REQUESTS_MAX = 3
 
 /** The number of rows that a server sorts for the first page of an order. For later pages it sorts more rows. */
@@ -104,7 +104,7 @@ export class PositionRows implements RowSource {
     for (const controller of this.#underWay.values()) controller.abort()
   }
 
-  /** The first block is read even while nothing is known about the rows. */
+  /** Whether a block may have rows. The first one may, even while nothing is known about the rows. */
   #has(block: number): boolean {
     return block * POSITIONS.blockRows < Math.max(this.count, this.isOpen ? 1 : 0)
   }
@@ -140,7 +140,7 @@ export class PositionRows implements RowSource {
       })
   }
 
-  /** A page has at most 1 MiB of text, so a block of long rows takes several. */
+  /** Reads a block. A page has at most 1 MiB of text, so a block of long rows takes several pages. */
   async #read(block: number, signal: AbortSignal): Promise<readonly Row[] | undefined> {
     const rows: Row[] = []
     const start = block * POSITIONS.blockRows
@@ -168,7 +168,7 @@ export class PositionRows implements RowSource {
     return rows
   }
 
-  /** A person who has seen the first rows of an order may go to the others: their sort should begin earlier. */
+  /** Begins to sort all rows once the first rows of an order are shown: a person may go to the others next. */
   #sortEarly(): void {
     const isLong = this.count > SORTED_AT_ONCE
     if (!isLong || this.#reading.query.sort === undefined || this.#isStale) return
@@ -187,8 +187,8 @@ export class PositionRows implements RowSource {
   }
 
   /**
-   * Makes the server sort all rows once, so that a jump needs no sort: while a person flicks through them, requests for
-   * rows are cancelled. A server that refuses to sort so many rows returns the first ones.
+   * Makes the server sort all rows once, before they are requested: a request that had to sort them would be cancelled
+   * while a person scrolls on. If the server refuses to sort so many rows, the source has only the first ones.
    */
   async #sortAll(): Promise<void> {
     const upTo = async (end: number): Promise<void> => {
@@ -333,7 +333,7 @@ export class FoundRows implements RowSource {
     this.#blocks.set(block, rows)
   }
 
-  /** A page may be empty although more rows follow, because a server compares a bounded number of rows for a page. */
+  /** Reads a page of matches. It may be empty although more follow: a server compares a bounded number of rows. */
   async #readMore(): Promise<void> {
     const block = Math.floor(this.count / MATCHES.blockRows)
     const known = this.#knownOf(block)

@@ -1,7 +1,7 @@
-// Maps the scrollbar to rows. Browsers limit the height of an element to some tens of millions of pixels, so beyond that
-// a scrollbar of a table stands for more than its own height: a jump moves by share, a small move by pixels.
+// Maps the scrollbar to rows. Browsers limit the height of an element. In a higher table, one pixel of the bar stands
+// for several: a jump of the bar leads to the same share of the table, a small move scrolls by as many pixels.
 
-/** The maximum height of the scrolled element, in pixels: below the limits of all browsers. */
+/** The maximum height of the scrolled element, in pixels. Browsers' limits are higher: some tens of millions. */
 const HEIGHT_MAX = 15_000_000
 
 export class ScrollMap {
@@ -28,7 +28,7 @@ export class ScrollMap {
     return Math.min(this.#total, HEIGHT_MAX)
   }
 
-  /** Must be called when the bar has moved: a move by less than the visible height is by pixels, another is a jump. */
+  /** Must be called when the bar has moved. A move by more than the visible height, or to an end, is a jump. */
   scrolled(scrollTop: number): void {
     const moved = scrollTop - this.#last
     this.#last = scrollTop
@@ -37,7 +37,7 @@ export class ScrollMap {
     this.top = this.#bounded(isJump ? scrollTop * this.#scale : this.top + moved)
   }
 
-  /** Where the bar belongs for the visible rows. */
+  /** The position of the bar that belongs to the visible rows. */
   settle(): number {
     this.#last = Math.round(this.top / this.#scale)
     return this.#last

@@ -14,14 +14,14 @@ export function isSortable({ kind }: ColumnType): boolean {
   return !UNSORTED.has(kind)
 }
 
-/** Whether its cells are texts, which are compared without case. */
+/** Whether cells of a type are texts. Rows are sorted by texts without regard to case. */
 export function isTextual(type: ColumnType): boolean {
   return isSortable(type) && !NO_TEXT.has(type.kind)
 }
 
 /**
- * The order after a column was chosen: it is ascending first, then descending, then none.
- * @param isAdded - The columns that were chosen before stay.
+ * The order after a person chose a column: first it sorts ascending, the next time descending, then no longer.
+ * @param isAdded - Whether the rows stay sorted by the columns chosen before, too.
  */
 export function nextSort(sort: Sort, column: string, isAdded: boolean): Sort {
   const known = isAdded || sort.length === 1 ? sort : []
@@ -34,7 +34,7 @@ export function nextSort(sort: Sort, column: string, isAdded: boolean): Sort {
   return known.toSpliced(at, 1, ...turned)
 }
 
-/** The order in the contract's form: texts are sorted without case. */
+/** The order in the form of the contract, with `ignoreCase` for texts. */
 export function sortParameter(sort: Sort, columns: readonly Column[]): RowsRequest['sort'] {
   if (sort.length === 0) return undefined
   return sort.map((each) => {

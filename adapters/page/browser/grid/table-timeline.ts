@@ -11,7 +11,7 @@ import { shownCount, shownTime } from '../base/show.js'
 import { shortText } from './cells.js'
 import { nameOf } from './row-history.js'
 
-/** Numbers of changes to request: fewer if the older ones are not kept. */
+/** How many changes are requested: the first number, or a later one if the older changes are no longer kept. */
 const STEPS = [200, 20, 5, 1]
 /** The maximum number of past rows that are shown. */
 const ROWS_SHOWN = 100
@@ -77,7 +77,7 @@ function showPast(api: Api, { id, schema }: TableInfo, { version, at }: TableCha
   start(shown, (failure) => place.append(el('p', { class: 'problem' }, messageOf(failure))))
 }
 
-/** The first rows of a version's export, of which no more is read. */
+/** The first rows of a version. Reads its export only as far as needed. */
 async function readPast(api: Api, tableId: string, version: number): Promise<readonly Row[]> {
   const path = `${tablePath(tableId)}/export?format=ndjson&at=${version}`
   return api.requests.send({ method: 'GET', path, isRepeatable: true }, async (answer) => {

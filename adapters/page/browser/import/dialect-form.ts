@@ -131,7 +131,7 @@ export class DialectForm {
   }
 }
 
-/** The values without a choice, where nothing is detected. */
+/** What applies if a person chooses nothing. Default: what is detected. */
 const FIRST: Partial<Record<Name, string>> = {
   header: TEXT.headerPresent,
   nested: TEXT.nestedRefused,

@@ -3,7 +3,7 @@ import type { StageProgress } from './import-run.js'
 
 export type Rate = Readonly<{ rows: number; bytes: number; secondsLeft: number }>
 
-/** The rate without chunks that were staged before: reading them takes almost no time, and predicts nothing. */
+/** The rate of the chunks sent now. Those staged before take almost no time, so their rate would mislead. */
 export class RateClock {
   readonly #now: () => number
   #began: number

@@ -155,7 +155,7 @@ export class ImportRun {
     return checkBy(this.#api, { method, path, query, signal }, JSON_BODY, JSON.stringify(body))
   }
 
-  /** The server counts rows and lines within the chunk, so its lines do not apply to the file. */
+  /** A problem with its row in the file. Its line is dropped: the server counts lines within the chunk. */
   #inFile({ serial, line: _, ...problem }: SentProblem): Problem {
     const place = serial === undefined ? undefined : this.#stash?.placeOf(serial)
     if (place === undefined) return problem
@@ -261,7 +261,7 @@ async function kindsFor(
   return kindsIn(requests, { tableId, onSchemaError, signal })
 }
 
-/** Checks the first rows of a file against a target. Their effect in a merge says nothing about the file. */
+/** Checks the first rows of a file against a target, but counts no effects of a merge: only all rows show those. */
 export async function checkSample(
   api: Api,
   { type, body, lines }: Sample,
@@ -275,7 +275,7 @@ export async function checkSample(
   const request = { method, path, query, signal }
   const found = await checkBy<Check>(api, request, { 'content-type': type }, body)
   const problems = found.problems.map((problem) => {
-    const line = lines[problem.row] // The server counts lines of the body.
+    const line = lines[problem.row] // In the file: the server's is counted in the body.
     return line === undefined ? problem : { ...problem, line }
   })
   return { ...found, problems }

@@ -87,7 +87,7 @@ export class TargetForm {
     this.#fields.key.hidden = mode !== 'merge'
   }
 
-  /** A merge into a table with a key must use it. */
+  /** Finds the key of the chosen table: a merge into the table must use it. */
   #takeKey(): void {
     const tableId = this.#table.value
     this.#keyOfTable = undefined

@@ -24,7 +24,7 @@ const inMs = (seconds: number): string =>
 
 type Reading = Readonly<{ samples: Samples; at: number }>
 
-/** A plot, and its value between two readings. */
+/** A plot. `value`: what it shows for the time between two readings. */
 type PlotOf = Readonly<{
   plot: Plot
   value: (before: Reading, after: Reading) => number | undefined
@@ -89,7 +89,7 @@ class HealthView {
     this.#readDay()
   }
 
-  /** A server older than the page reports no last day. */
+  /** Reads the last day. A server that is older than the page does not report it. */
   #readDay(): void {
     const read = this.#api.day(this.#context.signal).then((day) => {
       if (this.#day === undefined && day.samples.length < 2) this.#period.value = 'now'

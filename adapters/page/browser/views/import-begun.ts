@@ -7,7 +7,7 @@ import type { Reading } from '../import/import-file.js'
 import { findBegun, makeStashPrefix, newStashId, type StashPlace } from '../import/import-run.js'
 import type { ViewContext } from './shell.js'
 
-/** Identifies the latest of several reads of the same thing. */
+/** Tells the latest of several overlapping reads from earlier ones, whose results are dropped. */
 export class Looks {
   #last = 0
 

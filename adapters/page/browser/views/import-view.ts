@@ -68,7 +68,7 @@ class ImportView {
   readonly #tableId: string
   readonly #body = el('div', { class: 'steps' })
   readonly #drop: HTMLElement
-  /** `done` until somebody has seen it. */
+  /** `done`: the file is imported, but nobody has seen that yet. Then `seen`. */
   #step: 'choosing' | 'begun' | 'done' | 'seen' = 'choosing'
   #ending = new AbortController()
   /** The staged import that does not fit. Another file replaces it, such as a corrected one. */
@@ -173,7 +173,7 @@ class ImportView {
         const { activeElement } = document
         const focused = preview.contains(activeElement) ? activeElement?.id : undefined
         fill(preview, ...shown)
-        if (focused) document.getElementById(focused)?.focus() // The checkbox of a column.
+        if (focused) document.getElementById(focused)?.focus() // The new checkbox of the same column.
         go.hidden = !canBegin
       }
       const choice = { omitted: [...omitted], choose }
@@ -274,7 +274,7 @@ class ImportView {
     const { run } = begun
     const check = await run.check(signal)
     if (check.problemCount > 0 || check.merge !== undefined) return this.#report(begun, check)
-    onCommit() // Whether a cancelled commit took place would be unknown.
+    onCommit() // No cancelling from here on: whether the commit took place would be unknown.
     return this.#commit(run, signal, progress)
   }
 

@@ -254,14 +254,14 @@ function decode(text: string): string {
   }
 }
 
-/** Browsers report a drag over a page more often than this, in milliseconds, but not always its end. */
+/** A drag counts as ended this long after its last report, in milliseconds: browsers do not always report its end. */
 const OVER_MS = 1_000
 
 function hasFiles(dragged: DataTransfer | null): boolean {
   return dragged?.types.includes('Files') === true
 }
 
-/** Without this, the browser would replace the page by a file dropped where nothing accepts it. */
+/** Takes files that are dropped where no view accepts them. Otherwise the browser would replace the page by them. */
 function takeDrops(onFiles: (files: readonly File[]) => void): void {
   const over = el('div', { class: 'over', hidden: true }, el('strong', {}, TEXT.dropNow))
   document.body.append(over)
@@ -271,7 +271,7 @@ function takeDrops(onFiles: (files: readonly File[]) => void): void {
     clearTimeout(hides)
     if (isOver) hides = setTimeout(() => mark(false), OVER_MS)
   }
-  // Before any view: a view that accepts the drop itself also ends the mark.
+  // Captured before any view gets them, so that a drop that a view accepts itself also ends the mark.
   const early = { capture: true }
   addEventListener('dragover', ({ dataTransfer }) => mark(hasFiles(dataTransfer)), early)
   addEventListener('dragleave', ({ relatedTarget }) => mark(relatedTarget !== null), early)

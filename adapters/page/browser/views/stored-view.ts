@@ -37,7 +37,7 @@ const COLUMNS = 6
 /** The index of the column with sizes or states. */
 const SIZE_AT = 2
 
-/** Each section reads its own list: a key may be allowed to read one and not another. */
+/** A section of the view. Each reads its own list: a key may be allowed to read one and not another. */
 function section(
   title: string,
   help: string,

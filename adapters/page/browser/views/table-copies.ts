@@ -17,7 +17,7 @@ export type Copied = Readonly<{
   signal: AbortSignal
 }>
 
-/** A session has its key only in this browser, so a shell command would be refused. */
+/** The formats for a session. The key of `rowstash open` is only in this browser, so a shell has none for `curl`. */
 export function copyFormats(session: PageSession): Readonly<Partial<Record<CopyFormat, string>>> {
   const { curl, ...others } = TEXT.copyFormats
   return session.mode === 'key' ? { ...others, curl } : others

@@ -34,7 +34,7 @@ export class TableDownload {
     )
   }
 
-  /** @param what - What is shown when a format is chosen. */
+  /** @param what - Called when a person has chosen a format: what is shown then. */
   menu(what: () => Downloaded): HTMLElement {
     const run = (format: DownloadFormat): void => {
       start(this.#run(what(), format), this.#context.fail)

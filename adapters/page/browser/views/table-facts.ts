@@ -50,7 +50,7 @@ export function placeText(
 
 /** The maximum number of cells of a block whose numbers are summed. */
 const SUMMED_MAX = 20_000
-/** A double has more digits than people write. */
+/** A double is exact to 15 digits. Further digits would show its rounding, as in 0.30000000000000004. */
 const EXACT = new Intl.NumberFormat(TEXT.languages.numbers, { maximumSignificantDigits: 15 })
 
 /** The sum of the numbers of a block. Empty while its rows are not all loaded. */

@@ -11,7 +11,7 @@ import * as TEXT from '../base/texts.js'
 
 /** How often the version of the table is polled without a feed, in milliseconds. */
 const ASK_MS = 5_000
-/** Polls between two attempts to follow the feed. */
+/** The number of polls between two attempts to follow the feed. */
 const ASKED_BETWEEN = 12
 /** Changes shown at once are collected for this many milliseconds after the first. */
 const TOGETHER_MS = 1_000
@@ -26,7 +26,7 @@ export type LiveTable = Readonly<{
   shown: () => number
   /** Shows the newest version. */
   take: () => void
-  /** Whether a change made here is under way: a newer version may be its own. */
+  /** Whether a change made here is under way: a newer version may be the result of it. */
   isChanging: () => boolean
   /** Whether a person types into a cell: then nothing is shown at once. */
   isEditing: () => boolean
@@ -39,7 +39,7 @@ export class TableLive {
   readonly #said = el('span')
   readonly #show = button(TEXT.showNewer, () => this.#table.take(), { class: 'primary' })
   readonly #follow = el('input', { type: 'checkbox' })
-  /** Rows changed, by version that the feed has reported. */
+  /** How many rows each version changed, for the versions that the feed has reported. */
   readonly #rows = new Map<number, number>()
   #newest = 0
   /** The last text about the number of rows. */
@@ -65,8 +65,8 @@ export class TableLive {
   }
 
   /**
-   * A version is known to exist. The answer may be older than the shown version.
-   * @param isSure - Others made a part of it, whatever is under way here.
+   * Must be called with a version that an answer names. It may be older than the shown version.
+   * @param isSure - Whether others made changes up to it, even if a change made here is under way.
    */
   tell(version: number, isSure = false): void {
     this.#newest = Math.max(this.#newest, version)
@@ -98,14 +98,14 @@ export class TableLive {
     this.#show.hidden = !isNewer
     if (isNewer) this.#say(shown)
     else this.#put(this.#counted)
-    // Changes shown at once are reported, and this can be stopped.
+    // With `#follow` it stays visible: it says what has changed, and a person can stop the following.
     this.element.hidden = !isNewer && !this.#follow.checked
   }
 
   #say(shown: number): void {
-    // The feed may have reported fewer versions than an answer.
+    // The number of rows is known only if the feed has reported every version up to the newest.
     const rows = [...this.#rows.values()].reduce((sum, count) => sum + count, 0)
-    // No rows: names or columns have changed.
+    // Without rows, names or columns have changed.
     const isCounted = this.#rows.size === this.#newest - shown && rows > 0
     const version = TEXT.newer(shownCount(this.#newest), shownCount(shown))
     this.#counted = isCounted ? TEXT.rowsChanged(rows, shownCount(rows)) : ''
@@ -121,7 +121,7 @@ export class TableLive {
     if (document.hidden || this.#table.signal.aborted) return
     this.#following = new AbortController()
     const { signal } = this.#following
-    this.#watch(signal).catch(() => undefined) // the end of the view
+    this.#watch(signal).catch(() => undefined) // It fails only when the view has ended.
   }
 
   async #watch(signal: AbortSignal): Promise<void> {
@@ -134,7 +134,7 @@ export class TableLive {
           this.tell(Number(version))
         }
       } catch {
-        // It is refused, or lost: polling replaces it.
+        // The feed is refused, or lost: polling replaces it for a while.
       }
       for (let asked = 0; asked < ASKED_BETWEEN && !signal.aborted; asked++) {
         await pause(ASK_MS, signal)
@@ -143,7 +143,7 @@ export class TableLive {
     }
   }
 
-  /** A person who returns to the tab need not wait. */
+  /** Polls at once when a person returns to the tab. */
   #look(): void {
     this.#ask().catch(() => undefined)
   }

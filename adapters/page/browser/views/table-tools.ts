@@ -33,7 +33,7 @@ export class SearchBox {
     })
   }
 
-  /** The current text. It is not reported again. */
+  /** The current text. `onTyped` is not called for it any more. */
   take(): string {
     clearTimeout(this.#typed)
     return this.element.value

@@ -37,7 +37,7 @@ import {
 import { TableLive } from './table-live.js'
 import { SearchBox, tableTools } from './table-tools.js'
 
-/** Other rows than before are shown from the first one. */
+/** The place in the table when a filter or a search begins to show other rows: the first row. */
 const FROM_TOP = { top: 0, active: { row: 0, column: 0 }, row: undefined }
 
 /** Shows a table. @throws {ClientError} if it cannot be read */
@@ -153,7 +153,7 @@ class TableView {
     })
   }
 
-  /** A change made here created a version. Nobody else changed the table between it and the previous one. */
+  /** Must be called when a change made here created a version. If it is not the next one, others made those between. */
   #took(version: number, columns: readonly string[]): void {
     if (isPlacedBy(this.#state, columns)) this.#misplaced.hidden = false
     if (version === this.#info.version + 1) {
@@ -238,7 +238,7 @@ class TableView {
 
   /** Changes what is shown of the table. The back button returns to the current state. */
   #change(change: Partial<TableState>): void {
-    // The position stays, as far as there are rows, unless it was changed.
+    // Unless the change sets a position, the grid keeps its own, as far as there are rows.
     const place = this.#noteSearch() || change.top !== undefined ? undefined : this.#grid?.place
     this.#note(change, true)
     this.#open(place)
@@ -386,7 +386,7 @@ class TableView {
     else this.#pane.showRow({ $rowID: id }, undefined, new Set())
   }
 
-  /** Its unsaved changes stay while rows are shown instead. */
+  /** The form for the columns. One with unsaved changes is shown again after rows were shown in its place. */
   #schemaForm(): HTMLElement {
     if (this.#schema?.isDirty === true) return this.#schema.element
     const onSaved = (message: string): void => {
@@ -405,13 +405,13 @@ class TableView {
     this.#grid?.element.focus()
   }
 
-  /** Shows the current table, or its last row. Filter, columns and position stay, unless names or columns changed. */
+  /** Shows the newest version, `isEnd`: its last row. If names or columns have changed, the whole view is new. */
   async #showNewer(isEnd = false): Promise<void> {
     const before = this.#info
     const info = await this.#api.info(before.id, this.#context.signal)
     const namesOf = ({ name, schema }: TableInfo) => JSON.stringify([name, schema])
     if (namesOf(info) !== namesOf(before)) {
-      // Unsaved changes of the columns stay.
+      // A reload would lose the unsaved changes of the columns.
       if (this.#schema?.isDirty === true) return this.#context.say(SCHEMA.saveFirst)
       return this.#context.reload()
     }

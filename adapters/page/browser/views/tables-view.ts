@@ -8,12 +8,12 @@ import * as TEXT from '../base/texts.js'
 import { dropZone } from '../import/drop-zone.js'
 import { mayWrite, type View, type ViewContext } from './shell.js'
 
-/** Tables listed at once; more on demand, because the numbers of each are requested. */
+/** How many tables are listed at first, and more each time on demand: each takes a request for its numbers. */
 const SHOWN_AT_ONCE = 100
 
-/** Tables whose numbers are requested each time. */
+/** The first tables of the list: their numbers are requested again at every look. */
 const LOOKED_AT = 20
-/** How often tables that others have created, deleted or filled are looked for, in milliseconds. */
+/** Time between two looks for tables that others have created, deleted or filled, in milliseconds. */
 const LOOK_MS = 5_000
 
 export async function openTables(context: ViewContext): Promise<View> {
@@ -28,7 +28,7 @@ class TableList {
   readonly element: HTMLElement
   readonly #context: ViewContext
   #tables: readonly TableName[]
-  /** Lines that were shown. The numbers of each are requested once. */
+  /** The lines made so far. Each requests its numbers when it is first shown. */
   readonly #lines = new Map<TableName, TableLine>()
   readonly #body = el('tbody')
   readonly #more = el('p', { class: 'actions' })
@@ -77,7 +77,7 @@ class TableList {
     return el('div', { class: 'nothing' }, el('p', {}, TEXT.noTables), zone)
   }
 
-  /** Shows the current tables. A server that does not answer is noticed at the next request. */
+  /** Shows the current tables. Failures are ignored: a person's next request reports them. */
   look(): void {
     if (document.hidden || this.#isLooking) return
     this.#isLooking = true
@@ -159,7 +159,7 @@ class TableLine {
     if (mayWrite(context)) this.element.append(this.#actions())
   }
 
-  /** Requests the numbers, unless that was done. After a failure it is repeated. */
+  /** Requests the numbers at the first call, and at the next one after a failure. */
   read(): Promise<void> {
     this.#reading ??= this.#read().catch((failure: unknown) => {
       this.#reading = undefined
@@ -168,7 +168,7 @@ class TableLine {
     return this.#reading
   }
 
-  /** Requests the shown numbers again. */
+  /** Requests the numbers again, if the line is shown. */
   async readAgain(): Promise<void> {
     if (this.element.isConnected) await this.#read()
   }
@@ -196,7 +196,7 @@ class TableLine {
     return el('td', { class: 'number' }, remove)
   }
 
-  /** A deleted table is gone for good, so a person must confirm it. */
+  /** Asks a person to confirm the deletion: a deleted table is gone for good. */
   #ask(): void {
     const { name, id } = this.#table
     confirmDeletion(TEXT.deleteNamed(name), TEXT.deleteQuestion(name), () => {

@@ -21,7 +21,7 @@ const PARTS_MAX = 10_000
 const MARK_BYTES = 16
 const MARK_HEADER = 'x-amz-meta-put'
 
-/** The remains of a failed put: perhaps an object with a mark. */
+/** What a failed put may have left: an object under this key. It is of this put only if it has this mark. */
 export type Remains = Readonly<{ key: string; mark: string }>
 
 export class PutFailure extends Error {

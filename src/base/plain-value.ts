@@ -23,7 +23,7 @@ export class ValueFault extends Error {
 type Plain = string | number | bigint | boolean | null | undefined | object
 
 /**
- * The primitive, array or object of members that a value means; undefined: absent.
+ * What a value means in JSON: a primitive, an array, or an object of members. undefined: the value is absent.
  * @throws {ValueFault}
  */
 export function plainValue(given: unknown): Plain {

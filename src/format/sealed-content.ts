@@ -20,7 +20,7 @@ export function sealedBytes(bytes: number): number {
   return bytes + CRC_BYTES * Math.ceil(bytes / LEAF_BYTES)
 }
 
-/** The range of the object with the leaves for a range of the file. */
+/** The bytes of the object that hold a range of the file: whole leaves, each with its crc. */
 export function sealedRange({ start, limit }: ByteRange, bytes: number): ByteRange {
   const first = Math.floor(start / LEAF_BYTES)
   const end = Math.ceil(limit / LEAF_BYTES)

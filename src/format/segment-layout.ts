@@ -37,6 +37,6 @@ export const SECTION = Object.freeze({
   valueFilters: 8,
 })
 
-/** The place that the directory's crc covers; no frame begins there. */
+/** What the crc of the directory covers in place of an offset; no frame begins at this offset. */
 export const DIRECTORY_PLACE = 0xfffffffe
 export const TRAILER_PLACE = 0xffffffff

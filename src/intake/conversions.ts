@@ -19,7 +19,7 @@ export type ConversionCode = 'numbers' | 'dates' | 'dateTimes' | 'booleans'
 /** How to read the cells of a column. */
 export type Conversion = Readonly<{
   code: ConversionCode
-  /** The form, in the terms of the dialect's option. */
+  /** How the cells are written, as a value of the dialect option for this conversion. */
   form: string
   /** The decimal mark of a column of numbers. */
   decimal?: DecimalMark

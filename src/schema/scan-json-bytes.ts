@@ -95,8 +95,8 @@ export class JsonByteScanner {
   columnCount = 0
 
   /**
-   * Per column, the kinds with a rule that its texts have fitted so far. If a further text certainly fits these kinds
-   * too, it gets the form FORM.ruledText. The caller that judges the values sets the bits; 0: no rule is checked.
+   * Per column, a bit mask of the kinds with a rule that all its texts so far fit; 0: no rule is checked. The caller
+   * that judges the values sets it. A further text that certainly fits these kinds gets the form FORM.ruledText.
    */
   ruledOf = new Int32Array(CELLS_FIRST)
 

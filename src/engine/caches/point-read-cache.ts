@@ -13,8 +13,8 @@ import { readAwaitable } from '../../kv/read-awaitable.js'
 import { HEAD_BYTES } from '../commit/table-heads.js'
 
 /**
- * Shares of the cache: the first is for tables without their pages, the second for generations that were scanned. The
- * rest is for pages.
+ * Shares of the cache: one of the heads of tables, one of the names of generations that `isNew` has seen. Extent pages
+ * get the rest.
  */
 const TABLES_SHARE = 1 / 8
 const LOOKED_FOR_SHARE = 1 / 16

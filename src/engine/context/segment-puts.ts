@@ -125,7 +125,7 @@ export class SegmentPuts {
     }
   }
 
-  /** Called before the puts of a group settle: later, a caller that puts its next segment at once would count twice. */
+  /** Must be called before the puts of a group settle, or callers that put their next segment then would count twice. */
   #expectAfter(stored: number): void {
     this.#expected = stored + this.#waiting.length
   }

@@ -194,13 +194,13 @@ class TeamJob implements Job {
     const job = this.#key()
     const { lifecycle } = this.#team
     const endMs = monotonicMs() + milliseconds
-    for (let left = milliseconds; ; left = Math.min(left - POLL_MS, endMs - monotonicMs())) {
-      await this.#runner.wait(job, Math.max(0, left))
+    for (;;) {
+      await this.#runner.wait(job, Math.max(0, endMs - monotonicMs()))
       const status = await lifecycle.run(() => this.#status(job))
-      const isOver = left <= 0 || monotonicMs() >= endMs
+      const left = endMs - monotonicMs()
       // When this engine works no longer on a job, the job may still be open: it was left to a later look, or to
       // another engine.
-      if (status.status !== 'running' || isOver) return status
+      if (status.status !== 'running' || left <= 0) return status
       await pause(Math.min(POLL_MS, left))
     }
   }

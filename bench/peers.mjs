@@ -52,6 +52,8 @@ export async function measurePeers(directory, settings) {
 
 /** Runs each engine in turn, once per round. */
 export async function runEngines(directory, argument, { rounds, engines: wanted, onRound }) {
+  const unknown = wanted?.find((name) => !(name in ENGINES))
+  if (unknown !== undefined) throw new Error(`No engine is named ${unknown}`)
   const results = {}
   for (const [name, { label, note, leftOut }] of Object.entries(ENGINES)) {
     if (wanted !== undefined && !wanted.includes(name)) continue

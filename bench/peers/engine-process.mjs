@@ -35,7 +35,10 @@ async function run() {
   const openAgain = () => open(directory, options)
 
   const { keys, ...imported } = await runImport(await openAgain())
-  if (engine.importOnly || settings.importOnly) return imported
+  if (engine.importOnly || settings.importOnly) {
+    await end(await openAgain())
+    return imported
+  }
   const reader = await openAgain()
   const read = { ...(await timePages(reader)), ...(await timeReadAll(reader, rows)) }
   await reader.close()
@@ -43,9 +46,14 @@ async function run() {
   const points = await timePoints(db, keys)
   const updates = await timeUpdates(db, keys)
   const copySeconds = engine.copiesTable ? await timeCopy(db) : undefined
+  await end(db)
+  return { ...imported, ...read, ...points, ...updates, copySeconds }
+}
+
+/** Removes what is outside of the run's directory: the next run needs the same name. */
+async function end(db) {
   await db.remove?.()
   await db.close()
-  return { ...imported, ...read, ...points, ...updates, copySeconds }
 }
 
 /** undefined, after a message to the parent, if the engine cannot be loaded. */

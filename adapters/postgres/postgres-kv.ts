@@ -69,7 +69,7 @@ class PostgresKv implements KvStore {
   readonly shared = true
   readonly versionBase: number
   readonly cache: KvCache
-  readonly #views: ViewSource
+  readonly #views: ViewSource & Readonly<{ pool: ConnectionPool<PostgresConnection> }>
   readonly #sessions: ConnectionPool<CommitSession>
   readonly #commits: PostgresCommits
   readonly #running = new Set<Promise<unknown>>()
@@ -154,7 +154,13 @@ class PostgresKv implements KvStore {
   }
 
   async now(): Promise<number> {
-    const [row] = await this.#read((transaction) => transaction.query(NOW, []))
+    const { pool } = this.#views
+    const views: ViewSource = {
+      ...this.#views,
+      // Views that wait for the time may use all connections.
+      pool: { acquire: () => pool.acquire(1), release: (used) => pool.release(used) },
+    }
+    const [row] = await this.#read((transaction) => transaction.query(NOW, []), views)
     return Number(row?.[0])
   }
 
@@ -178,9 +184,12 @@ class PostgresKv implements KvStore {
     await Promise.all([this.#views.pool.close(), this.#sessions.close()])
   }
 
-  #read<T>(use: (transaction: ViewTransaction) => Awaitable<T>): Promise<T> {
+  #read<T>(
+    use: (transaction: ViewTransaction) => Awaitable<T>,
+    views: ViewSource = this.#views,
+  ): Promise<T> {
     return this.#run(async () => {
-      const transaction = new ViewTransaction(this.#views)
+      const transaction = new ViewTransaction(views)
       try {
         return await use(transaction)
       } finally {

@@ -55,7 +55,7 @@ export function viewStatements({ records }: TableNames): ViewStatements {
 }
 
 export type ViewSource = Readonly<{
-  pool: ConnectionPool<PostgresConnection>
+  pool: Pick<ConnectionPool<PostgresConnection>, 'acquire' | 'release'>
   statements: ViewStatements
   cache: RecordCache
   retryMsMax: number

@@ -1,3 +1,5 @@
+import { type Awaitable, chain } from './awaitable.js'
+import { waitAtMost } from './platform.js'
 import { StoreError } from './store-error.js'
 
 /** The time source of a store. Tests can replace it to let hours pass. */
@@ -18,6 +20,12 @@ export function monotonicMs(): number {
   return performance.now()
 }
 
+/** How long a stamp waits for a comparison with the database's clock. */
+const COMPARISON_MS_MAX = 15_000
+
+/** Number of comparisons in a row, if the clock is set during each of them. */
+const COMPARISONS_MAX = 3
+
 /** The clock of an open store. */
 export class StoreClock implements Clock {
   readonly #clock: Clock
@@ -29,6 +37,10 @@ export class StoreClock implements Clock {
   #aheadMs = 0
   /** How far this clock was ahead of the monotonic time when it was last compared; undefined: it was never compared. */
   #comparedMs: number | undefined
+  /** Compares again; undefined: it was never compared. */
+  #again: (() => Promise<void>) | undefined
+  /** The comparison that stamps wait for. */
+  #comparing: Promise<void> | undefined
 
   /** @param skewMsMax - The greatest allowed difference from the database's clock, in milliseconds. */
   constructor(clock: Clock, skewMsMax: number) {
@@ -53,20 +65,25 @@ export class StoreClock implements Clock {
    * @param ask - Returns the database's time, in milliseconds since 1970 UTC.
    */
   async compare(ask: () => Promise<number>): Promise<void> {
-    const askedAt = this.monotonicMs()
-    const aheadMs = -(await ask()) + this.now()
-    const takenMs = this.monotonicMs() - askedAt
-    this.#aheadMs = aheadMs < 0 ? aheadMs : Math.max(0, aheadMs - takenMs)
-    this.#comparedMs = this.#aheadOfMonotonicMs()
+    this.#again = () => this.compare(ask)
+    for (let tries = 0; tries < COMPARISONS_MAX; tries++) {
+      const askedAt = this.monotonicMs()
+      const comparedMs = this.#aheadOfMonotonicMs()
+      const aheadMs = -(await ask()) + this.now()
+      const takenMs = this.monotonicMs() - askedAt
+      this.#aheadMs = aheadMs < 0 ? aheadMs : Math.max(0, aheadMs - takenMs)
+      this.#comparedMs = comparedMs
+      if (Math.abs(this.#setMs()) <= this.#skewMsMax) return
+    }
   }
 
   /**
-   * The current time for the beginning of a lifetime, in milliseconds since 1970 UTC.
-   * @throws {StoreError} STORAGE_UNAVAILABLE: the clock differs too much from the database's
+   * The current time for the beginning of a lifetime, in milliseconds since 1970 UTC. If the clock was set since it was
+   * compared with the database's, or the machine was suspended, it is compared again first.
+   * @throws {StoreError} STORAGE_UNAVAILABLE: the clock differs too much from the database's, or cannot be compared
    */
-  stampMs(): number {
-    this.#checkSkew()
-    return this.now()
+  stampMs(): Awaitable<number> {
+    return chain(this.#checkSkew(), () => this.now())
   }
 
   /**
@@ -74,24 +91,37 @@ export class StoreClock implements Clock {
    * monotonic time. So nothing ends early when the clock is set forward, or set back and then corrected.
    * @throws {StoreError} as `stampMs`
    */
-  lifetimeMs(): number {
-    this.#checkSkew()
-    this.#measure(this.#clock.now())
-    return Math.floor(this.#lifetimeMs)
+  lifetimeMs(): Awaitable<number> {
+    return chain(this.#checkSkew(), () => {
+      this.#measure(this.#clock.now())
+      return Math.floor(this.#lifetimeMs)
+    })
   }
 
-  #checkSkew(): void {
-    const skewMs = Math.round(Math.abs(this.#aheadMs))
-    if (skewMs > this.#skewMsMax) {
-      const where = this.#aheadMs > 0 ? 'ahead of' : 'behind'
-      const problem = `The clock of this process is ${skewMs} ms ${where} that of the database`
-      throw unusable(`${problem}; set it right, or raise clockSkewMs (${this.#skewMsMax})`)
-    }
-    // The next comparison comes within a third of a lease; a wrong stamp made until then would never be corrected.
+  /** A clock that seems wrong is compared first. A wrong stamp would never be corrected. */
+  #checkSkew(): Awaitable<void> {
+    if (this.#again === undefined || this.#problem() === null) return
+    this.#comparing ??= this.#again().finally(() => {
+      this.#comparing = undefined
+    })
+    return waitAtMost(this.#comparing, COMPARISON_MS_MAX).then(() => {
+      const problem = this.#problem()
+      if (problem === null) return
+      throw new StoreError('STORAGE_UNAVAILABLE', problem, { outcome: 'unchanged' })
+    })
+  }
+
+  #problem(): string | null {
     const setMs = Math.round(this.#setMs())
-    if (Math.abs(this.#aheadMs + setMs) <= this.#skewMsMax) return
-    const problem = `The clock of this process moved by ${setMs} ms since it was compared with that of the database`
-    throw unusable(`${problem}: it was set, or the machine was suspended; try again`)
+    const aheadMs = Math.round(this.#aheadMs) + setMs
+    if (Math.abs(setMs) > this.#skewMsMax) {
+      const problem = `The clock of this process moved by ${setMs} ms: it was set, or the machine was suspended`
+      return `${problem}. It could not be compared with that of the database; try again`
+    }
+    if (Math.abs(aheadMs) <= this.#skewMsMax) return null
+    const where = aheadMs > 0 ? 'ahead of' : 'behind'
+    const problem = `The clock of this process is ${Math.abs(aheadMs)} ms ${where} that of the database`
+    return `${problem}; set it right, or raise clockSkewMs (${this.#skewMsMax})`
   }
 
   /** By how many milliseconds the clock was set since it was last compared. */
@@ -111,8 +141,4 @@ export class StoreClock implements Clock {
     this.#lifetimeMs = this.#clock.monotonicMs === undefined ? now : Math.min(now, passed)
     this.#measuredAt = measuredAt
   }
-}
-
-function unusable(message: string): StoreError {
-  return new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged' })
 }

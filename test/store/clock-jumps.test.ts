@@ -30,19 +30,20 @@ class SetClock {
   }
 }
 
+const QUIET = {
+  maintenance: {
+    garbageCollectionIntervalMs: 0,
+    compactionIntervalMs: 0,
+    fileCollectionIntervalMs: 0,
+    jobIntervalMs: 0,
+  },
+}
+
 async function open(options: StoreOptions = {}) {
   const clock = new SetClock()
   const kv = await openLevelKv(plainDatabase())
   const objects = memoryObjects()
-  const quiet = {
-    maintenance: {
-      garbageCollectionIntervalMs: 0,
-      compactionIntervalMs: 0,
-      fileCollectionIntervalMs: 0,
-      jobIntervalMs: 0,
-    },
-  }
-  const store = await openStore({ kv, objects, clock, ...quiet, ...options })
+  const store = await openStore({ kv, objects, clock, ...QUIET, ...options })
   onTestFinished(() => store.close())
   return { store, team: store.team('t'), clock, objects }
 }
@@ -87,31 +88,39 @@ test.each([
   expect(await team.files.get(file.id)).toBeNull()
 })
 
+/** Ports of a shared store. @param now - The database's time. */
+async function sharedPorts(now: () => number) {
+  const kv = hookedKv(await openLevelKv(plainDatabase()), new Hooks(), true)
+  return { kv: { ...kv, now: async () => now() }, objects: memoryObjects() }
+}
+
+test('a machine that was suspended begins and ends lifetimes at once on a shared store', async () => {
+  const clock = new SetClock()
+  const ports = await sharedPorts(() => clock.now())
+  const store = await openStore({ ...QUIET, ...ports, clock })
+  onTestFinished(() => store.close())
+  const team = store.team('t')
+  clock.set(HOUR_MS)
+  await team.createTable({ name: 'a', rows: [{ n: 1 }], idempotencyKey: 'k' })
+  clock.set(HOUR_MS)
+  await team.files.put('x', CSV)
+  clock.set(HOUR_MS)
+  await store.maintain()
+})
+
 test('a clock that is off begins and ends no lifetime on a shared store', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   onTestFinished(() => void vi.useRealTimers())
   const clock = new SetClock()
   const right = clock.now()
-  const kv = {
-    ...hookedKv(await openLevelKv(plainDatabase()), new Hooks(), true),
-    now: async () => right,
-  }
-  const objects = memoryObjects()
-  const quiet = {
-    maintenance: {
-      garbageCollectionIntervalMs: 0,
-      compactionIntervalMs: 0,
-      fileCollectionIntervalMs: 0,
-      jobIntervalMs: 0,
-    },
-  }
-  const store = await openStore({ ...quiet, kv, objects, clock: { now: () => right } })
+  const ports = await sharedPorts(() => right)
+  const store = await openStore({ ...QUIET, ...ports, clock: { now: () => right } })
   const request = { name: 'a', rows: [{ n: 1 }], idempotencyKey: 'k' }
   const { tableId } = await store.team('t').createTable(request)
   const file = await store.team('t').files.put('x', CSV)
 
   clock.set(25 * HOUR_MS)
-  const off = await openStore({ ...quiet, kv, objects, clock })
+  const off = await openStore({ ...QUIET, ...ports, clock })
   const team = off.team('t')
   onTestFinished(async () => {
     await off.close()

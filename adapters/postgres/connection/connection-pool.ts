@@ -34,11 +34,12 @@ export class ConnectionPool<T extends Pooled> {
 
   /**
    * A connection, which the caller must return. Failures to open one are passed on.
+   * @param beyond - How many more than the maximum may be in use.
    * @throws {StoreError} STORAGE_UNAVAILABLE: all connections were in use for too long; STORE_CLOSED
    */
-  async acquire(): Promise<T> {
+  async acquire(beyond = 0): Promise<T> {
     const deadline = monotonicMs() + this.#waitMsMax
-    while (this.#used >= this.#max && !this.#isClosed) await this.#turn(deadline)
+    while (this.#used >= this.#max + beyond && !this.#isClosed) await this.#turn(deadline)
     if (this.#isClosed) throw storeClosed()
     this.#used++
     for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) {

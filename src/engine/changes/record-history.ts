@@ -80,7 +80,7 @@ export async function planHistory(
   }
   const last = await read(changeKey(table, version))
   const record = encodeChange({
-    at: context.options.clock.stampMs(),
+    at: await context.options.clock.stampMs(),
     since: last === null ? version : decodeChangeStart(last).since,
     before: generation,
     changed: sortedRuns(changed),

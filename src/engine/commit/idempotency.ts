@@ -5,6 +5,7 @@
 // - An operation reads the record in every view that it acts on. So a repeat returns the stored result even if the
 //   first operation used up its stash: the missing stash is no failure.
 // - A key belongs to one request: a different request of the team with this key is refused.
+import { type Awaitable, chain } from '../../base/awaitable.js'
 import { type Bytes, sameBytes, toBase64Url } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
 import { idempotencyRecordKey, type TableKey } from '../../format/keys.js'
@@ -47,7 +48,8 @@ export async function readIdempotency(
   const bytes = await read(key)
   const record =
     bytes === null ? await readOfTable(table, given.text, read) : decodeIdempotencyRecord(bytes)
-  const first = record === null || isExpired(limits, record) ? null : record
+  const isOver = record !== null && isExpired(limits, record, await limits.clock.lifetimeMs())
+  const first = isOver ? null : record
   if (first !== null && !isOfRequest(first, table, digest)) throw keyReused(given.text)
   return { key, digest, bytes, first }
 }
@@ -86,13 +88,14 @@ export function saveResult(
   store: Parameters<typeof hintOfResult>[0],
   repeat: IdempotencyState | null,
   result: Omit<IdempotencyRecord, 'at' | 'digest'>,
-): Readonly<{ checks: readonly KvCheck[]; puts: readonly (readonly [Bytes, Bytes])[] }> {
+): Awaitable<Readonly<{ checks: readonly KvCheck[]; puts: readonly (readonly [Bytes, Bytes])[] }>> {
   if (repeat === null) return { checks: [], puts: [] }
   const { key, digest, bytes } = repeat
-  const at = store.options.clock.stampMs()
-  const record = encodeIdempotencyRecord({ ...result, digest, at })
-  const hints = hintOfResult(store, digest)
-  return { checks: [{ key, equals: bytes }], puts: [[key, record], ...hints] }
+  return chain(store.options.clock.stampMs(), (at) => {
+    const record = encodeIdempotencyRecord({ ...result, digest, at })
+    const hints = hintOfResult(store, digest)
+    return { checks: [{ key, equals: bytes }], puts: [[key, record], ...hints] }
+  })
 }
 
 /**
@@ -108,12 +111,13 @@ export function countsOfRuns(runs: IdempotencyRecord['runs']): readonly number[]
   return runs.filter(({ count }) => count === 0).map(({ extent }) => extent)
 }
 
-/** Whether the result of a record has expired. */
+/** Whether the result of a record has expired. @param now - As of `lifetimeMs`. */
 export function isExpired(
-  { clock, idempotencyTtlMs }: Limits,
+  { idempotencyTtlMs }: Pick<Limits, 'idempotencyTtlMs'>,
   { at }: Pick<IdempotencyRecord, 'at'>,
+  now: number,
 ): boolean {
-  return clock.lifetimeMs() - at >= idempotencyTtlMs
+  return now - at >= idempotencyTtlMs
 }
 
 /**

@@ -54,11 +54,12 @@ export async function readJobGuard(
   const bytes = await read(key)
   if (bytes === null || !isHeld(guard.lease, decodeLease(bytes))) throw new LeaseLost()
   const deletes = [key]
+  const endedAt = await clock.stampMs()
   return {
     checks: [{ key, equals: bytes }],
     succeed({ table, version, runs }) {
       const parts = Math.ceil(runs.length / RESULT_RUNS_MAX)
-      const state = { name: 'succeeded', endedAt: clock.stampMs(), version, parts } as const
+      const state = { name: 'succeeded', endedAt, version, parts } as const
       const results = Array.from({ length: parts }, (_, i) => {
         const part = runs.slice(i * RESULT_RUNS_MAX, (i + 1) * RESULT_RUNS_MAX)
         return [jobResultKey(job, i), encodeResult(part)] as const
@@ -66,7 +67,7 @@ export async function readJobGuard(
       return { puts: [[jobKey(job), encodeJob({ ...record, table, state })], ...results], deletes }
     },
     fail(error) {
-      const state = { name: 'failed', endedAt: clock.stampMs(), error } as const
+      const state = { name: 'failed', endedAt, error } as const
       return { puts: [[jobKey(job), encodeJob({ ...record, state })]], deletes }
     },
   }

@@ -44,7 +44,7 @@ async function completeClaimed(
 ): Promise<StoredFile> {
   const key = uploadKey(name.key)
   const record = await team.partition.read((view) => view.get(key))
-  const copy = await copyPresigned(team, checkUpload(team, record, app), claim)
+  const copy = await copyPresigned(team, await checkUpload(team, record, app), claim)
   const outcome = await changeFiles(
     team,
     (view) => readCompletion(view, key),
@@ -90,7 +90,7 @@ async function decide(
     Readonly<{ head: FilesHead; key: Bytes; app: string; copy: StoredContent | null }>,
 ): Promise<FileDecision<Outcome>> {
   const { head, key, copy } = found
-  const upload = checkUpload(team, found.record, found.app)
+  const upload = await checkUpload(team, found.record, found.app)
   if (upload.state === 'completed') {
     if (found.file === null) throw uploadNotFound() // The file was deleted.
     const file = { key: upload.file, record: decodeFile(found.file) }
@@ -110,7 +110,7 @@ async function decide(
   const { options } = team
   const file = options.random.bytes(FILE_KEY_BYTES)
   const { contentType, fileName } = upload
-  const record = { ...received, contentType, fileName, completedAt: options.clock.stampMs() }
+  const record = { ...received, contentType, fileName, completedAt: await options.clock.stampMs() }
   const next = encodeUpload({ ...upload, state: 'completed', received, file })
   return {
     result: { file: { key: file, record }, ended: upload },
@@ -151,10 +151,14 @@ async function copyPresigned(
 const BROKEN_RULES: ReadonlySet<string> = new Set(['FILE_TOO_LARGE', 'CONTENT_LENGTH_MISMATCH'])
 
 /** @throws {StoreError} UPLOAD_NOT_FOUND, also for an expired upload; APP_NOT_ALLOWED */
-function checkUpload({ options }: StoreContext, record: Bytes | null, app: string): UploadRecord {
+async function checkUpload(
+  { options }: StoreContext,
+  record: Bytes | null,
+  app: string,
+): Promise<UploadRecord> {
   if (record === null) throw uploadNotFound()
   const upload = decodeUpload(record)
-  const isOver = options.clock.lifetimeMs() >= endOfUpload(options, upload)
+  const isOver = (await options.clock.lifetimeMs()) >= endOfUpload(options, upload)
   if (upload.state !== 'completed' && isOver) throw uploadNotFound()
   if (upload.app !== app)
     throw new StoreError('APP_NOT_ALLOWED', 'The upload belongs to another app')

@@ -186,7 +186,7 @@ export class TeamFiles implements Files {
       await team.ensureTeam()
       const alias = await team.aliases.make(team.teamId)
       const key = team.options.random.bytes(FILE_KEY_BYTES)
-      const file = { ...content, ...names, completedAt: team.options.clock.stampMs() }
+      const file = { ...content, ...names, completedAt: await team.options.clock.stampMs() }
       await changeFiles(
         team,
         async () => null,

@@ -63,7 +63,7 @@ export async function listOpenUploads(team: TeamContext): Promise<readonly Uploa
   const alias = await team.aliases.find(team.teamId)
   if (alias === null) return []
   const found: UploadEntry[] = []
-  const now = team.options.clock.lifetimeMs()
+  const now = await team.options.clock.lifetimeMs()
   await team.partition.read(async (view) => {
     for await (const entries of scanBatches(view, UPLOADS_RANGE)) {
       for (const [key, record] of entries) {

@@ -47,7 +47,7 @@ export async function createUpload(
   const alias = await team.aliases.make(team.teamId)
   const signingKey = await team.signingKeys.newest()
   const key = options.random.bytes(FILE_KEY_BYTES)
-  const createdAt = options.clock.stampMs()
+  const createdAt = await options.clock.stampMs()
   const ttlMs = Math.min(options.uploadUrlTtlMs, options.uploadTtlMs)
   const presigned = objects.presignPut === undefined ? null : ids.next()
   const times = { createdAt, expiresAt: createdAt + ttlMs }
@@ -88,7 +88,7 @@ export async function receiveUpload(context: StoreContext, request: UploadReques
   const found = await findSigned(context, request)
   const { options, transferLimit: transfers, puts } = context
   const upload = decodeUpload(found.record)
-  const isOver = options.clock.lifetimeMs() >= endOfUpload(options, upload)
+  const isOver = (await options.clock.lifetimeMs()) >= endOfUpload(options, upload)
   if (isOver || options.clock.now() >= upload.expiresAt) throw expired()
   checkAnnounced(upload, request)
   await puts.run(found.key, (ended) =>
@@ -186,7 +186,7 @@ async function commitReceived(
       ...upload,
       state: 'received',
       received,
-      receivedAt: options.clock.stampMs(),
+      receivedAt: await options.clock.stampMs(),
     }
     const result = await incarnation.commit(found, [received.object], {
       checks: [{ key, equals: record }],

@@ -51,7 +51,7 @@ export class SigningKeys {
     return commitUntilAccepted('The signing keys are too busy', this.#random, async () => {
       const record = await this.#system.read((view) => view.get(SIGNING_KEYS_KEY))
       const keys = record === null ? [] : decodeSigningKeys(record)
-      const createdAt = this.#clock.stampMs()
+      const createdAt = await this.#clock.stampMs()
       const [newest] = keys
       if (newest && Math.abs(createdAt - newest.createdAt) <= KEY_AGE_MS_MAX) return newest
       const id = (newest?.id ?? 0) + 1

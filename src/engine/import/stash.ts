@@ -141,7 +141,7 @@ export class TeamStash implements Stash {
     const { kv, partition, options, limits, incarnation } = this.#team
     const objects = chunk.segments.map(({ object }) => object)
     const bytes = segmentBytes(chunk.segments)
-    const now = options.clock.stampMs()
+    const now = await options.clock.stampMs()
     const nonce = options.random.bytes(8)
     const fresh: StashHead = {
       nonce,

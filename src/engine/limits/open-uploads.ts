@@ -39,7 +39,7 @@ export class OpenUploads {
     if (upload.owner === '') return
     const { uploadsOpenMax, clock } = this.#options
     const counted = await this.#recent(team, upload.owner)
-    if (counted.openOf(upload.owner, clock.lifetimeMs()) >= uploadsOpenMax) {
+    if (counted.openOf(upload.owner, await clock.lifetimeMs()) >= uploadsOpenMax) {
       const message = `${uploadsOpenMax} uploads are open already; complete some of them`
       throw new StoreError('RATE_LIMITED', message)
     }
@@ -80,7 +80,7 @@ export class OpenUploads {
   async #recent(team: UploadsOfTeam, owner: string): Promise<Counted> {
     const { uploadsOpenMax, clock } = this.#options
     const counted = await this.of(team)
-    const open = counted.openOf(owner, clock.lifetimeMs())
+    const open = counted.openOf(owner, await clock.lifetimeMs())
     if (!counted.share?.isSpent([uploadsOpenMax - open])) return counted
     this.forget(team.teamId)
     return this.of(team)

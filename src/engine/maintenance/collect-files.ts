@@ -126,7 +126,7 @@ async function findOldFiles(
   start: Bytes,
 ): Promise<Candidates> {
   const manyMarker = await view.get(MANY_FILES_MARKER_KEY)
-  const now = clock.lifetimeMs()
+  const now = await clock.lifetimeMs()
   const candidates: Candidate[] = []
   let lookedAt = 0
   for await (const entries of scanBatches(view, { ...FILES_RANGE, start })) {

@@ -85,7 +85,7 @@ async function findOldGenerations(
   const newer = new Map<string, { count: number; bytes: number }>()
   const all = await readRetired(view, tables)
   const dead = await findDeadTables(view, all)
-  const now = options.clock.lifetimeMs()
+  const now = await options.clock.lifetimeMs()
   for (const retired of all.reverse()) {
     const { table, retirement } = retired
     const name = table.join('.')

@@ -151,7 +151,7 @@ async function findOldChanges(
 ): Promise<readonly Over[]> {
   if (await isLeftAlone(context, view, table)) return []
   const { historyRetentionMs, clock } = context.options
-  const now = clock.lifetimeMs()
+  const now = await clock.lifetimeMs()
   const range = changesRange(table, first)
   const entries = await view.scan({ ...range, count: SCAN_COUNT, bytesMax: SCAN_BYTES })
   const over: Over[] = []
@@ -183,7 +183,7 @@ async function firstKept(
   table: TableKey,
 ): Promise<Bytes | null> {
   const hasHistory = historyRetentionMs > 0
-  const oldest = clock.lifetimeMs() - (hasHistory ? historyRetentionMs : LOG_RETENTION_MS)
+  const oldest = (await clock.lifetimeMs()) - (hasHistory ? historyRetentionMs : LOG_RETENTION_MS)
   const range = logRange(table, 0)
   if (!hasHistory) return firstWithin(view, range, oldest)
   const changes = { ...changesRange(table, 0), count: 1, keysOnly: true }

@@ -50,7 +50,7 @@ export async function collectJobs(context: StoreContext, visit: Visit): Promise<
 
 async function findJobs({ options }: StoreContext, partition: KvPartition): Promise<Found> {
   const { clock, jobTtlMs } = options
-  const oldest = clock.lifetimeMs() - jobTtlMs
+  const oldest = (await clock.lifetimeMs()) - jobTtlMs
   const over: (KvCheck & { job: JobKey })[] = []
   const open: JobKey[] = []
   const gone: JobKey[] = []
@@ -83,7 +83,7 @@ async function findNamed(
   jobs: readonly JobKey[],
 ): Promise<Found> {
   if (jobs.length === 0) return { over: [], open: [], gone: [] }
-  const oldest = options.clock.lifetimeMs() - options.jobTtlMs
+  const oldest = (await options.clock.lifetimeMs()) - options.jobTtlMs
   const over: (KvCheck & { job: JobKey })[] = []
   const gone = new Map(jobs.map((job) => [toHex(job), job]))
   await partition.read(async (view) => {

@@ -68,7 +68,7 @@ async function expireStashes(
   partition: KvPartition,
   heads: Names,
 ): Promise<number> {
-  const oldest = options.clock.lifetimeMs() - options.stashTtlMs
+  const oldest = (await options.clock.lifetimeMs()) - options.stashTtlMs
   const candidates = await partition.read((view) => findPastStashes(view, heads, oldest))
   let ended = 0
   for (const { stashId, bytes } of candidates) {
@@ -131,7 +131,7 @@ async function forgetExpired(
   partition: KvPartition,
   heads: Names,
 ): Promise<void> {
-  const oldest = options.clock.lifetimeMs() - EXPIRED_KEPT_MS
+  const oldest = (await options.clock.lifetimeMs()) - EXPIRED_KEPT_MS
   const expired = await partition.read((view) => findExpired(view, heads))
   expired.sort((left, right) => right.since - left.since)
   const over = expired.filter(({ since }, i) => i >= EXPIRED_KEPT_MAX || since <= oldest)

@@ -20,7 +20,7 @@ export async function collectUploads(
 ): Promise<number> {
   const keys = hintedNames(visit, 'upload')?.map(uploadKey) ?? null
   if (keys?.length === 0) return 0
-  const now = options.clock.lifetimeMs()
+  const now = await options.clock.lifetimeMs()
   const over = await visit.partition.read(async (view) => {
     const found: KvCheck[] = []
     for await (const entries of scanHintedRecords(view, UPLOADS_RANGE, keys)) {

@@ -367,11 +367,12 @@ async function markAll(partitions: readonly KvPartition[]): Promise<Marked> {
 
 /** Deletes expired idempotency records, except records that were replaced meanwhile. */
 async function collectRepeats({ options }: StoreContext, { partition }: Visit): Promise<void> {
+  const now = await options.clock.lifetimeMs()
   const over = await partition.read(async (view) => {
     const found: KvCheck[] = []
     for await (const entries of scanBatches(view, IDEMPOTENCY_RANGE)) {
       for (const [key, equals] of entries) {
-        if (isExpired(options, decodeIdempotencyRecord(equals))) found.push({ key, equals })
+        if (isExpired(options, decodeIdempotencyRecord(equals), now)) found.push({ key, equals })
       }
     }
     return found

@@ -83,7 +83,8 @@ export async function findGeneration(
   const index = retired.findIndex(({ generation }) => sameBytes(generation.nonce, nonce))
   const found = retired[index]
   if (found !== undefined && !found.dropping) {
-    const isKept = head !== null && isRetained(found, index, options, options.clock.lifetimeMs())
+    const isKept =
+      head !== null && isRetained(found, index, options, await options.clock.lifetimeMs())
     if (isKept || pins.has(nonce)) {
       return { generation: found.generation, version: found.lastVersion }
     }

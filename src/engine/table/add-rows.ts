@@ -166,26 +166,28 @@ function planLink(
   const before = head.generation
   const generation = newSchema === null ? before : underSchema(before, newSchema, version)
   const start = { read, random, table, generation, version, base: versionBase(team) }
-  return chain(appendRows(start, rows), (added) =>
-    chain(putMarkers(read, random, added.files), (markers) =>
-      chain(checksOfObjects(place, reader), (own) => {
-        const { runs } = added
-        const kept = saveResult(team, repeat, { operation: 'add', table, version, runs })
-        const puts = [...added.puts, ...kept.puts, ...markers]
-        if (newSchema !== null) {
-          puts.push(
-            putSchema(table, generation, newSchema, version),
-            ...hintOfTable(team, table, version),
-          )
-        }
-        puts.push(...hintOfClosed(team, head, added.next, table))
-        if ('segments' in rows) puts.push(...hintOfSegments(team, table, version))
-        const checks = [...added.checks, ...checksOf(base.source), ...kept.checks, ...own]
-        return {
-          result: { version, rowIds: rowIdsOf(runs) },
-          change: { next: added.next, puts, checks, operation: 'add', receipt },
-        }
-      }),
-    ),
-  )
+  return chain(appendRows(start, rows), (added) => {
+    const { runs } = added
+    const saved = () => saveResult(team, repeat, { operation: 'add', table, version, runs })
+    return chain(putMarkers(read, random, added.files), (markers) =>
+      chain(checksOfObjects(place, reader), (own) =>
+        chain(saved(), (kept) => {
+          const puts = [...added.puts, ...kept.puts, ...markers]
+          if (newSchema !== null) {
+            puts.push(
+              putSchema(table, generation, newSchema, version),
+              ...hintOfTable(team, table, version),
+            )
+          }
+          puts.push(...hintOfClosed(team, head, added.next, table))
+          if ('segments' in rows) puts.push(...hintOfSegments(team, table, version))
+          const checks = [...added.checks, ...checksOf(base.source), ...kept.checks, ...own]
+          return {
+            result: { version, rowIds: rowIdsOf(runs) },
+            change: { next: added.next, puts, checks, operation: 'add', receipt },
+          }
+        }),
+      ),
+    )
+  })
 }

@@ -196,7 +196,7 @@ async function commitTable(
     const now = team.options.clock.now()
     const times = { createdAt: now, updatedAt: now }
     const head = { version: 1, commitNonce: random.bytes(8), order, generation: next, times }
-    const kept = saveResult(team, repeat, { operation: 'create', table, version: 1, runs })
+    const kept = await saveResult(team, repeat, { operation: 'create', table, version: 1, runs })
     const ended = job.succeed({ table, version: 1, runs })
     const checks = [...checksOf(source), ...kept.checks, ...job.checks]
     const { ok } = await team.incarnation.commit(team, objects, {

@@ -202,7 +202,7 @@ function planDeletes(
     const missing = rows.length - deleted
     if (deleted === 0) return { result: { version: head.version, deleted, missing } }
     const runs = runsOfCounts([deleted, missing])
-    const { checks, puts: kept } = saveResult(team, repeat, {
+    const { checks, puts: kept } = await saveResult(team, repeat, {
       operation: 'add',
       table,
       version,

@@ -154,7 +154,7 @@ export async function updateRows(
       }
     }
     if (records.count === 0) return { result: { version: head.version } }
-    const kept = saveResult(team, repeat, { operation: 'add', table, version, runs: [] })
+    const kept = await saveResult(team, repeat, { operation: 'add', table, version, runs: [] })
     const markers = await putMarkers(read, team.options.random, filesOfRecords(records.records))
     const puts = [...records.puts(), ...kept.puts, ...markers]
     if (newSchema !== null) {

@@ -123,7 +123,7 @@ export async function commitMerge(
   const repeat = await readIdempotency(team.options, table, request.requestKey, read)
   const { changed, unchanged, removed } = counts
   const runs = [...appended.runs, ...runsOfCounts([changed, unchanged, removed])]
-  const kept = saveResult(team, repeat, { operation: 'add', table, version, runs })
+  const kept = await saveResult(team, repeat, { operation: 'add', table, version, runs })
   const receipt = ready.receipt && withMerge(ready.receipt, request, counts)
   const next = {
     ...appended.next,

@@ -210,7 +210,7 @@ function planOverwrite(
     const retirement = encodeRetirement({
       dropping: false,
       lastVersion: head.version,
-      retiredAt: clock.stampMs(),
+      retiredAt: await clock.stampMs(),
       generation: before,
     })
     const puts = [...added.puts, ...(await putMarkers(read, random, added.files))]

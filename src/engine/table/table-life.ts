@@ -213,10 +213,10 @@ const NO_PAST: ColumnPast = { dropped: new Set(), since: new Map() }
 /** @throws {StoreError} TABLE_NOT_FOUND, PRECONDITION_FAILED */
 export async function deleteTable(place: TablePlace, ifMatch: IfMatch): Promise<void> {
   const { team, table } = place
-  await team.writers.change(place, (head) => {
+  await team.writers.change(place, async (head) => {
     const { order, version, generation } = head
     checkIfMatch('table', ifMatch, toPublicVersion(team, head).version)
-    const now = team.options.clock.stampMs()
+    const now = await team.options.clock.stampMs()
     const retirement = encodeRetirement({
       dropping: false,
       lastVersion: version,

@@ -188,9 +188,9 @@ export interface BehaviorOptions {
   readonly jobLeaseMs?: number
   /**
    * How much the clock of a process may differ from that of a shared store's database, in milliseconds. The clocks are
-   * compared at open and three times per `jobLeaseMs`. If they differ more, every operation that begins or ends a
-   * lifetime fails with STORAGE_UNAVAILABLE, including garbage collections. Default: 5 minutes. Range: 1 second to 2^53
-   * - 1, which is no limit.
+   * compared at open, three times per `jobLeaseMs`, and when that of the process was set or its machine was suspended.
+   * If they differ more, every operation that begins or ends a lifetime fails with STORAGE_UNAVAILABLE, including
+   * garbage collections. Default: 5 minutes. Range: 1 second to 2^53 - 1, which is no limit.
    */
   readonly clockSkewMs?: number
   /** The time source. Default: the clock of the system. */

@@ -84,6 +84,16 @@ describe.skipIf(typeof server === 'string')(
       expect(now).toBeLessThanOrEqual(Date.now())
     })
 
+    test('tells it also while views have all connections', async () => {
+      const kv = await open(optionsOf({ viewConnectionsMax: 1, retryMsMax: 1_000 }))
+
+      const now = await kv.partition('team').read(async (view) => {
+        await view.get(utf8('k'))
+        return kv.now?.()
+      })
+      expect(now).toBeGreaterThan(0)
+    })
+
     test('many processes may open a new store at once', async () => {
       const options = optionsOf({ viewConnectionsMax: 1, commitConnectionsMax: 1 })
 

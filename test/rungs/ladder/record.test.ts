@@ -44,6 +44,14 @@ test('pairs of several runs add up, and rare ones are reported', () => {
     'T3 races': { pairs: { add: 'add 7, read row 1000', 'read row': 'read row 0' } },
   })
   expect(rarePairs(found)).toEqual(['T3 races: read row × read row 0', 'T3 races: add × add 7'])
+
+  const apart = { suite: 'T3 background', runs: 3, seed: 7, violations: 0 }
+  const [never, once] = [{ job: 'overwrite 0' }, { update: 'overwrite 1' }].map((pairs) => {
+    const own = {}
+    addLine(own, { ...apart, pairs })
+    return rarePairs(own)
+  })
+  expect([never, once]).toEqual([[], ['T3 background: update × overwrite 1']])
 })
 
 test('a package is published with a torture of its own code, or of at most 14 days before', () => {

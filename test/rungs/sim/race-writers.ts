@@ -14,6 +14,12 @@ export type Step = 'add' | 'take' | 'update' | 'delete' | 'read' | 'scan'
 
 export type Row = Readonly<{ k: number; g: number; v: string }>
 
+/** The rows of the stash: the group of the first writer that adds them. */
+export const STASHED = 7
+export const STASH: readonly Row[] = [0, 1, 2, 3, 4].map((i) => {
+  return { k: 100 * STASHED + i, g: STASHED, v: 'stash' }
+})
+
 /** The content before the race. */
 export type Past = Readonly<{
   tableId: string
@@ -46,33 +52,29 @@ export type Group = {
 /** Failures of writers with too many conflicts. They changed nothing. */
 const BUSY: ReadonlySet<string> = new Set(['TRANSACTION_CONFLICT', 'STORAGE_UNAVAILABLE'])
 
-/** @param g - The group of the writer. */
+/** @param g - The group of the writer. @returns what it does; only one writer can add the stash. */
 export function bindWriter(
   what: Writer,
   g: number,
   steps: readonly Step[],
   groups: ReadonlyMap<number, Group>,
-): (place: WriterPlace) => Promise<void> {
-  const stashed = groups.get(5)
+): Readonly<{ what: Writer; run: (place: WriterPlace) => Promise<void> }> {
+  const stashed = groups.get(STASHED)
   const own = what === 'add stash' && stashed?.after.length === 0 ? stashed : groups.get(g)
   if (own === undefined) throw new Error(`There is no group ${g}`)
   const isFirst = own === stashed
-  if (isFirst) own.after = [0, 1, 2, 3, 4].map((i) => ({ k: 500 + i, g: 5, v: 'stash' }))
-  return async (place) => {
+  if (isFirst) own.after = STASH
+  const does = isFirst || what !== 'add stash' ? what : 'update'
+  const run = async (place: WriterPlace) => {
     try {
-      own.after = await write(
-        isFirst || what !== 'add stash' ? what : 'update',
-        place,
-        own,
-        g,
-        steps,
-      )
+      own.after = await write(does, place, own, g, steps)
     } catch (failure) {
       if (!isStoreError(failure) || !BUSY.has(failure.code)) throw failure
       expectEqual(`the outcome of ${what}`, failure.outcome, 'unchanged')
       own.after = own.before
     }
   }
+  return { what: does, run }
 }
 
 /** @returns the rows of the group afterwards */

@@ -8,7 +8,13 @@ import { endHangs } from '../../support/hang-watch.js'
 import { recordedSeeds, report, sizeOf, suiteSeed } from '../../support/ladder.js'
 import { Pairs } from '../../support/pairs.js'
 import { anySwarm } from '../../support/swarm.js'
-import { type BackgroundRace, type LongOperation, runBackgroundRace } from './background-race.js'
+import {
+  BACKGROUND,
+  type BackgroundRace,
+  type LongOperation,
+  runBackgroundRace,
+  WRITERS_MAX,
+} from './background-race.js'
 import { type DeletionRace, type NewThing, runDeletionRace } from './deletion-race.js'
 import { type EnsureRace, runEnsureRace } from './ensure-race.js'
 import { type KeyPast, type Race, type RaceSpec, runRace } from './race.js'
@@ -80,16 +86,21 @@ const SETTLED: Kind = { whats: BESIDE_SETTLE, keys: [null], settles: true }
 const KEYED: Kind = { whats: OF_KEYS, keys: ['v', 'v', null] }
 const NUMBERED: Kind = { whats: OF_NUMBERS, keys: ['n'] }
 
-/** Everything beside everything, but for what only a key of numbers has. */
+/** Everything beside everything. */
 const MIXED_WHATS = [...ANY, ...OF_READS, ...BESIDE_SETTLE, ...OF_KEYS]
 const MIXED: Kind = { whats: MIXED_WHATS, keys: [null, 'v'] }
 const MIXED_SETTLED: Kind = { whats: MIXED_WHATS, keys: [null], settles: true }
+const MIXED_NUMBERED: Kind = { whats: [...MIXED_WHATS, 'retype'], keys: ['n'] }
 
-const ALL_KINDS = [PLAIN, READ, KEYED, STAGED, SETTLED, NUMBERED, MIXED, MIXED, MIXED_SETTLED]
+const ALL_KINDS = [
+  ...[PLAIN, READ, KEYED, STAGED, SETTLED, NUMBERED],
+  ...[MIXED, MIXED, MIXED, MIXED, MIXED_SETTLED, MIXED_SETTLED],
+  ...Array<Kind>(6).fill(MIXED_NUMBERED),
+]
 
 function anyRace(checks: boolean, { whats, keys, settles = false }: Kind): fc.Arbitrary<Race> {
   const specs = anySwarm(whats).chain((used) =>
-    fc.array(anySpecOf(used), { minLength: 2, maxLength: 6, size: 'max' }),
+    fc.array(anySpecOf(used), { minLength: 3, maxLength: 6, size: 'max' }),
   )
   return fc.record({
     specs,
@@ -112,17 +123,23 @@ const anyPast: fc.Arbitrary<KeyPast> = fc.record({
 /** What was under way together in the races of this file. */
 const racePairs = new Pairs([...MIXED_WHATS, 'retype'])
 
+/** Takes a turn of the event loop after each step: background work waits for some. */
+async function act(step: () => Promise<void>): Promise<void> {
+  await step()
+  await new Promise<void>((done) => setImmediate(done))
+}
+
 async function race(numRuns: number, seed: number, checks: boolean, kinds: readonly Kind[]) {
   const races = fc.oneof(...kinds.map((kind) => anyRace(checks, kind)))
   // What is drawn last does not affect the others.
-  const property = fc.asyncProperty(races, fc.scheduler(), anyPast, (one, scheduler, past) =>
+  const property = fc.asyncProperty(races, fc.scheduler({ act }), anyPast, (one, scheduler, past) =>
     runRace(one, scheduler, past, racePairs.run()),
   )
   return fc.check(property, { numRuns, seed, endOnFailure: true, plugins: [endHangs(seed)] })
 }
 
 test('operations at once are those of some order', { timeout: 3_600_000 }, async () => {
-  const [runs, seed] = [sizeOf({ push: 600, deep: 50_000 }), suiteSeed()]
+  const [runs, seed] = [sizeOf({ push: 600, deep: 100_000 }), suiteSeed()]
   const startedAt = performance.now()
   for (const again of recordedSeeds('T3')) {
     const known = await race(again.runs, again.seed, true, ALL_KINDS)
@@ -271,8 +288,6 @@ const LONG: readonly LongOperation['what'][] = [
   ...(['merge', 'delete where', 'update', 'add stash', 'give key', 'job', 'overwrite'] as const),
 ]
 
-const BACKGROUND = ['garbageCollection', 'time'] as const
-
 const backgroundPairs = new Pairs(LONG, BACKGROUND)
 
 const anyLongOperations = anySwarm(LONG).chain((used) =>
@@ -286,7 +301,7 @@ const anyLongOperations = anySwarm(LONG).chain((used) =>
         size: 'max',
       }),
     }),
-    { minLength: 1, maxLength: 4, size: 'max' },
+    { minLength: 3, maxLength: WRITERS_MAX, size: 'max' },
   ),
 )
 
@@ -295,11 +310,13 @@ const anyBackgroundRace: fc.Arbitrary<BackgroundRace> = fc.record({
   background: fc.array(
     fc.record({
       at: fc.constantFrom(0, 1),
-      what: fc.constantFrom('garbageCollection', 'garbageCollection', 'garbageCollection', 'time'),
+      what: fc.constantFrom(...BACKGROUND, ...BACKGROUND, 'garbageCollection', 'garbageCollection'),
       after: fc.nat({ max: 60 }),
     }),
-    { minLength: 1, maxLength: 3, size: 'max' },
+    { minLength: 1, maxLength: 6, size: 'max' },
   ),
+  objectTurns: fc.constantFrom(0, 100, 1_000),
+  cacheBytesMax: fc.constantFrom(0, 0, 16_777_216),
   hasKey: fc.boolean(),
   isOpen: fc.boolean(),
   isMaintained: fc.constantFrom(false, false, false, true),
@@ -308,9 +325,9 @@ const anyBackgroundRace: fc.Arbitrary<BackgroundRace> = fc.record({
 test('no long operation sees the background, and none is disturbed by it', {
   timeout: 3_600_000,
 }, async () => {
-  const [runs, seed] = [sizeOf({ push: 10, deep: 10_000 }), suiteSeed()]
+  const [runs, seed] = [sizeOf({ push: 150, deep: 40_000 }), suiteSeed()]
   const startedAt = performance.now()
-  const property = fc.asyncProperty(anyBackgroundRace, fc.scheduler(), (one, scheduler) =>
+  const property = fc.asyncProperty(anyBackgroundRace, fc.scheduler({ act }), (one, scheduler) =>
     runBackgroundRace(one, scheduler, backgroundPairs.run()),
   )
   const plugins = [endHangs(seed)]

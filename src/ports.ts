@@ -7,6 +7,7 @@
 export type { Awaitable } from './base/awaitable.js'
 export type { Clock } from './base/clock.js'
 export type { Random } from './base/random.js'
+export type { ParquetEncoder } from './contract/calls/parquet-encoder.js'
 export type {
   AnsweredRequest,
   ContractRequest,

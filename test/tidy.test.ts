@@ -78,6 +78,7 @@ const ADAPTER_FLOORS = [
   ['cli/torture'],
   ['cli/command'],
   [''],
+  ['parquet'],
   ['directory', 'http', 'postgres', 's3', 'sources'],
   ['leveldb', 'page', 'postgres/connection'],
   ['page/browser'],

@@ -101,7 +101,7 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
   const basePath = basePathOption(path)
   const { moreMetrics = processMetrics() } = contractOptions
   const alone = createContract(store, { ...contractOptions, onWarning, moreMetrics })
-  const contract = booleanOption('page', page, false) ? withPage(alone) : alone
+  const contract = booleanOption('page', page, false) ? withPage(alone, contractOptions) : alone
 
   const feeds = createOpenFeeds()
   const clientOf = createClients(new TrustedProxies(trustedProxies))

@@ -1,7 +1,8 @@
 // Serves the files of the page. They are the same for everybody and hold no data: what the page shows, it asks of the
 // routes of the contract, with a key that a person gives it.
-import type { Contract } from '../../src/index.js'
+import type { Contract, ContractOptions } from '../../src/index.js'
 import type { ContractResponse } from '../../src/ports.js'
+import type { PageSession } from './browser/base/session.js'
 import type { PageFiles } from './build-page.js'
 
 /**
@@ -42,6 +43,8 @@ export const PAGE_FILES: ReadonlySet<string> = new Set([
 /** The path at which the page asks how it gets its rights: a `PageSession`. */
 export const SESSION_PATH = '/page/session'
 
+const JSON_TYPE = 'application/json; charset=utf-8'
+
 type PageFile = Readonly<{ type: string; text: (files: PageFiles) => string }>
 
 const FILES: ReadonlyMap<string, PageFile> = new Map<string, PageFile>([
@@ -49,11 +52,13 @@ const FILES: ReadonlyMap<string, PageFile> = new Map<string, PageFile>([
   ['/page/app.js', { type: 'text/javascript; charset=utf-8', text: ({ script }) => script }],
   ['/page/style.css', { type: 'text/css; charset=utf-8', text: ({ style }) => style }],
   ['/page/icon.svg', { type: 'image/svg+xml', text: ({ icon }) => icon }],
-  [SESSION_PATH, { type: 'application/json; charset=utf-8', text: () => '{"mode":"key"}' }],
 ])
 
-/** The contract with the page at `/`. */
-export function withPage(contract: Contract): Contract {
+/** The contract with the page at `/`. @param options - Those of the contract. */
+export function withPage(contract: Contract, options: Pick<ContractOptions, 'parquet'>): Contract {
+  const parquet = options.parquet !== undefined
+  const session = JSON.stringify({ mode: 'key', parquet } satisfies PageSession)
+  const paths = new Map(FILES).set(SESSION_PATH, { type: JSON_TYPE, text: () => session })
   let files: Promise<PageFiles> | undefined
   const answer = async (method: string, file: PageFile): Promise<ContractResponse> => {
     if (method !== 'GET' && method !== 'HEAD') return notAllowed(method)
@@ -68,9 +73,9 @@ export function withPage(contract: Contract): Contract {
   }
   return {
     ...contract,
-    isRoute: (path) => FILES.has(path) || contract.isRoute(path),
+    isRoute: (path) => paths.has(path) || contract.isRoute(path),
     handle: (request) => {
-      const file = FILES.get(request.path)
+      const file = paths.get(request.path)
       return file === undefined ? contract.handle(request) : answer(request.method, file)
     },
   }
@@ -79,10 +84,9 @@ export function withPage(contract: Contract): Contract {
 function notAllowed(method: string): ContractResponse {
   const message = `${method.slice(0, 20)} is not allowed here; use GET, HEAD`
   const body = JSON.stringify({ error: { type: 'method_not_allowed', message } })
-  const type = 'application/json; charset=utf-8'
   return {
     status: 405,
-    headers: { ...PAGE_HEADERS, 'content-type': type, allow: 'GET, HEAD' },
+    headers: { ...PAGE_HEADERS, 'content-type': JSON_TYPE, allow: 'GET, HEAD' },
     body,
   }
 }

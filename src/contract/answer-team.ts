@@ -88,6 +88,7 @@ export function createTeamAnswer(services: TeamServices): AnswerTeam {
       releasesPieces: request.releasesPieces === true,
       pageRowsMax: store.limits.pageRowsMax,
       apps: options.apps,
+      parquet: options.parquet,
       baseUrls: () => resolveBaseUrls(request, options),
       repeatable: (idempotencyKey, body) => makeRepeatable(caller, request, idempotencyKey, body),
       openAnswerRoom: () => openAnswerRoom(answers, teamId, key),

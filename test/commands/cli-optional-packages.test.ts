@@ -2,8 +2,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type BuiltCli, buildCli, runCli } from '../support/built-cli.js'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { type BuiltCli, buildCli, runCli, serveCli } from '../support/built-cli.js'
 import { withoutPackage } from '../support/without-package.js'
 
 let cli: BuiltCli
@@ -51,4 +51,15 @@ test('Parquet without its package is refused with the package to install, and no
   expect(unread.stderr).toContain(missing('hyparquet'))
   expect(read.code).toBe(0)
   expect(table.stdout.split('\n')).toHaveLength(2)
+})
+
+test.each([
+  ['hyparquet-writer', false],
+  ['hyparquet-no-such', true],
+])('a server without the package %s offers Parquet in its page: %s', async (name, parquet) => {
+  const server = await serveCli(cli.path, ['--memory', '--page'], withoutPackage(name))
+  onTestFinished(async () => void (await server.stop()))
+
+  const session = await fetch(`${server.url}/page/session`)
+  expect(await session.json()).toEqual({ mode: 'key', parquet })
 })

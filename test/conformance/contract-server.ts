@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { hardenServer, nodeHandler, serverOptions } from '../../adapters/node.js'
+import { hardenServer, loadParquet, nodeHandler, serverOptions } from '../../adapters/node.js'
 import type { ContractOptions, Store, StoreOptions } from '../../src/index.js'
 import type { Exchange, OpenApiProof } from '../support/openapi-proof.js'
 import type { ContractExchange, ContractServer } from './contract-suite.js'
@@ -69,6 +69,7 @@ async function listen(
   const handler = nodeHandler(store, {
     basePath,
     keys: CONTRACT_KEYS,
+    parquet: await loadParquet(),
     onFailure: (failure) => console.error(failure),
     ...options,
   })

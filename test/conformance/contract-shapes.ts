@@ -90,7 +90,10 @@ export function checkReply(reply: CheckedReply): void {
     return
   }
   if (status === 200 && resourceOf(reply.path) === 'export') {
-    assert.match(headers.get('content-type') ?? '', /^(?:application\/x-ndjson|text\/)/)
+    assert.match(
+      headers.get('content-type') ?? '',
+      /^(?:application\/(?:x-ndjson|vnd\.apache\.parquet)$|text\/)/,
+    )
     assert.match(headers.get('content-disposition') ?? '', /^attachment; filename="/)
     assert.ok(etag, 'an export gives an ETag')
     return

@@ -444,7 +444,7 @@ describe('answers that take a server of their own', () => {
       expect(again.status).toBe(304)
       expect((await send(server, method, `${table.path}/by-key?n=x`)).status).toBe(400)
       expect((await send(server, method, `${table.path}/by-key?n=3`)).status).toBe(404)
-      for (const format of ['csv', 'tsv', 'ndjson']) {
+      for (const format of ['csv', 'tsv', 'ndjson', 'parquet']) {
         const path = `${table.path}/export?format=${format}`
         expect((await send(server, method, path)).status).toBe(200)
         expect((await api.send(method, path, { headers: { 'if-none-match': '*' } })).status).toBe(

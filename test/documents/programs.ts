@@ -345,7 +345,7 @@ const hosting = (begins: string): Program => ({
   document: 'src/guides/HOSTING.md',
   begins,
   declared: [
-    "import { nodeHandler } from 'rowstash/node'",
+    "import { loadParquet, nodeHandler } from 'rowstash/node'",
     "declare const store: import('rowstash').Store",
     "declare const keys: import('rowstash').ContractKey[]",
   ].join(';'),
@@ -355,6 +355,7 @@ const hosting = (begins: string): Program => ({
     await runModule(text, {
       store,
       keys: [{ key: 'a-long-random-text-of-the-host', teamId: 'acme' }],
+      loadParquet: node.loadParquet,
       nodeHandler: (...given: Parameters<typeof node.nodeHandler>) => {
         made = node.nodeHandler(...given)
         return made
@@ -578,6 +579,7 @@ export const PROGRAMS: readonly Program[] = [
   job,
   hosting('nodeHandler(store, { keys, baseUrl:'),
   hosting('nodeHandler(store, { keys, cors:'),
+  hosting('nodeHandler(store, { keys, page: true, parquet:'),
   hooks,
   inBrowser,
   inPostgres,

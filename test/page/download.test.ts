@@ -2,6 +2,7 @@
 // Method: the page of `rowstash open` in a real browser, which writes into a file that the page was given, or
 // downloads.
 import { readFile } from 'node:fs/promises'
+import { parquetReadObjects } from 'hyparquet'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fillShop } from './shop.js'
@@ -34,7 +35,7 @@ describe.skipIf(!HAS_BROWSER)('a download in Chromium', () => {
   }
 
   /** The file picker is a window of the system, so the page gets a file of its own as the person's choice. */
-  async function giveFile(page: Page): Promise<() => Promise<string>> {
+  async function giveFile(page: Page): Promise<() => Promise<readonly [string, Buffer]>> {
     await page.evaluate(() => {
       const showSaveFilePicker = async ({ suggestedName }: { suggestedName: string }) => {
         const folder = await navigator.storage.getDirectory()
@@ -42,17 +43,20 @@ describe.skipIf(!HAS_BROWSER)('a download in Chromium', () => {
       }
       Object.assign(window, { showSaveFilePicker })
     })
-    return () =>
-      page.evaluate(async () => {
+    return async () => {
+      const [given, bytes] = await page.evaluate(async () => {
         const folder = await navigator.storage.getDirectory()
         const names: string[] = []
         for await (const name of (folder as unknown as { keys(): AsyncIterable<string> }).keys())
           names.push(name)
         const [name = ''] = names
-        const text = await (await (await folder.getFileHandle(name)).getFile()).text()
+        const file = await (await folder.getFileHandle(name)).getFile()
+        const bytes = Array.from(new Uint8Array(await file.arrayBuffer()))
         await folder.removeEntry(name)
-        return `${name}\n${text}`
+        return [name, bytes] as const
       })
+      return [given, Buffer.from(bytes)]
+    }
   }
 
   const download = async (page: Page, format: string) => {
@@ -68,7 +72,7 @@ describe.skipIf(!HAS_BROWSER)('a download in Chromium', () => {
     const page = await showOrders(SEEN)
     const given = await giveFile(page)
     await page.locator('summary', { hasText: 'Download' }).click()
-    await page.getByText('the server does not write it').waitFor()
+    await page.getByRole('button', { name: 'as Parquet' }).waitFor()
     expect(await faults(page)).toEqual([])
     await picture(page, 'download')
     await page.keyboard.press('Escape')
@@ -76,27 +80,46 @@ describe.skipIf(!HAS_BROWSER)('a download in Chromium', () => {
       await download(page, format)
       await page.getByText(/^Downloaded: [\d.]+ kB\.$/).waitFor()
       await page.getByText(/^Downloaded: /).waitFor({ state: 'hidden' })
-      const text = await given()
-      const at = text.indexOf('\n')
-      return [text.slice(0, at), text.slice(at + 1)] as const
+      return given()
+    }
+    const savedText = async (format: string) => {
+      const [name, bytes] = await saved(format)
+      return [name, bytes.toString()] as const
     }
     const rows = adas.map((id) => ({
       id,
       total: totalOf(id),
       note: `Delivered to the door, parcel ${id * 31}.\nSecond line.`,
     }))
-    const [csvName, csv] = await saved('as CSV')
+    const [csvName, csv] = await savedText('as CSV')
     expect(csvName).toBe('given Orders.csv')
     const field = ({ id, total, note }: (typeof rows)[number]) => `${id},${total},"${note}"\n`
     expect(csv).toBe(`id,total,note\n${rows.map(field).join('')}`)
-    const [, lines] = await saved('as NDJSON, one row in each line')
+    const [, lines] = await savedText('as NDJSON, one row in each line')
     const parsed = lines.trimEnd().split('\n')
     expect(parsed.map((line) => JSON.parse(line) as object)).toEqual(rows)
-    const [jsonName, json] = await saved('as JSON')
+    const [jsonName, json] = await savedText('as JSON')
     expect(jsonName).toBe('given Orders.json')
     expect(JSON.parse(json)).toEqual(rows)
-    const [, tsv] = await saved('as TSV')
+    const [, tsv] = await savedText('as TSV')
     expect(tsv.split('\n')[0]).toBe('id\ttotal\tnote')
+    const [parquetName, parquet] = await saved('as Parquet')
+    expect(parquetName).toBe('given Orders.parquet')
+    const file = new Uint8Array(parquet).buffer
+    expect(await parquetReadObjects({ file })).toEqual(rows)
+  })
+
+  test('is not offered as Parquet if the server does not write it', async () => {
+    const page = await showOrders()
+    await page.route('**/page/session', async (route) => {
+      const answer = await route.fetch()
+      await route.fulfill({ json: { ...(await answer.json()), parquet: false } })
+    })
+    await page.reload()
+    await page.getByRole('gridcell').first().waitFor()
+    await page.locator('summary', { hasText: 'Download' }).click()
+    await page.getByRole('button', { name: 'as JSON', exact: true }).waitFor()
+    expect(await page.getByRole('button', { name: 'as Parquet' }).count()).toBe(0)
   })
 
   test('is a download of a browser that writes no files, by keyboard alone', async () => {

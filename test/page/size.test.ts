@@ -27,6 +27,7 @@ test('a server builds the page once, and again after it could not be built', asy
     createContract(await openMemory(), {
       keys: [{ key: 'a-key-of-a-person', teamId: 'default' }],
     }),
+    {},
   )
   const script = () =>
     handle({ method: 'GET', path: '/page/app.js', query: '', headers: {}, body: null } as never)

@@ -715,7 +715,7 @@ test('of the wrong values these work', () => {
 
 /** Methods that take no arguments. */
 const WITHOUT_ARGUMENTS =
-  'activity chunks close delete deleteAll info jobs memory schema stashes status maintain tableNames tables version'.split(
+  'activity chunks close delete deleteAll info jobs loadParquet memory schema stashes status maintain tableNames tables version'.split(
     ' ',
   )
 

@@ -9,6 +9,7 @@ import type { Store } from '../../../src/index.js'
 import { closeServer, hardenServer, nodeHandler, serverOptions } from '../../node.js'
 import { openDirectory } from '../../open-directory.js'
 import { createGuard } from '../../page/guard.js'
+import { installedParquet } from '../../parquet/load-parquet.js'
 import {
   type CommandIo,
   DAY_MS,
@@ -151,6 +152,7 @@ async function serveToOpener(
   failures: FailureLog,
 ): Promise<Listening> {
   const [key, listKey, adminKey, token] = [makeKey(), makeKey(), makeKey(), secret()]
+  const parquet = await installedParquet()
   const handler = nodeHandler(store, {
     keys: [
       { key, teamId: team, ...(writable ? {} : { scopes: ['read'] }) },
@@ -158,6 +160,7 @@ async function serveToOpener(
     ],
     adminKeys: [adminKey],
     page: true,
+    parquet,
     onFailure: (failure) => failures.note(failure),
   })
   const server = hardenServer(createServer(serverOptions))
@@ -168,7 +171,14 @@ async function serveToOpener(
     key,
     listKey,
     adminKey,
-    session: { mode: 'session', key: secret(), writable, team, place: basename(directory) },
+    session: {
+      mode: 'session',
+      key: secret(),
+      writable,
+      parquet: parquet !== undefined,
+      team,
+      place: basename(directory),
+    },
   })
   server.on('request', (request, response) => {
     guard(request, response, () => handler(request, response))

@@ -14,6 +14,7 @@ import {
   type StartServerOptions,
   startServer as startListening,
 } from '../../http/start-server.js'
+import { installedParquet } from '../../parquet/load-parquet.js'
 import { ProgramFailure } from '../command/program-failure.js'
 
 export type ServerSettings = Readonly<{
@@ -81,6 +82,7 @@ export async function serveOwnStore(
       basePath: basePathOf(baseUrl),
       trustedProxies,
       page,
+      parquet: await installedParquet(),
       ...(keys !== undefined && { keys }),
       ...(storedKeys !== undefined && { storedKeys }),
       ...(adminKeys !== undefined && { adminKeys }),

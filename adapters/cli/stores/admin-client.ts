@@ -8,8 +8,8 @@ import type {
   VerifyFinding,
   VerifyReport,
 } from '../../../src/index.js'
+import { linesOf } from '../../base/text-lines.js'
 import { ProgramFailure } from '../command/program-failure.js'
-import { linesOf } from '../command/text-lines.js'
 import type { Served } from './served-file.js'
 
 type VerifyRequest = Readonly<{

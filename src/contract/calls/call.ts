@@ -5,6 +5,7 @@ import type { ContractResponse, HeaderList } from '../http/message.js'
 import type { Query } from '../http/query.js'
 import type { AnswerRoom } from '../memory/answer-memory.js'
 import type { OpenFeed } from '../memory/open-feeds.js'
+import type { ParquetEncoder } from './parquet-encoder.js'
 import type { Repeatable } from './repeatable.js'
 
 /** A request with a known key, path and method, as an operation receives it. */
@@ -19,6 +20,8 @@ export type Call = Readonly<{
   pageRowsMax: number
   /** The apps that exist; undefined: every app ID is valid. */
   apps: ReadonlySet<string> | undefined
+  /** undefined: exports as Parquet are refused. */
+  parquet: ParquetEncoder | undefined
   /** @throws {Refusal} REQUEST_VALIDATION_ERROR if the URLs must be derived from the request and it names no host. */
   baseUrls: () => BaseUrls
   /** The arguments that make a repeat of an operation safe. @param key - The `Idempotency-Key` of the request. */

@@ -24,6 +24,7 @@ import {
 import type { MetricFamily, MetricsRegistry } from '../metrics/metric-family.js'
 import type { Logger } from './access-log.js'
 import { type ContractHooks, HOOK_NAMES } from './hooks.js'
+import type { ParquetEncoder } from './parquet-encoder.js'
 
 /** The request that `authenticate` is called for. */
 export type AuthenticateRequest = Readonly<{
@@ -94,6 +95,10 @@ export interface ContractOptions extends ContractLimitOptions, ContractHooks {
    */
   readonly cors?: CorsOptions | undefined
   /**
+   * Encodes exports with `format=parquet`. Default: none; they are then refused, and a page does not offer them.
+   */
+  readonly parquet?: ParquetEncoder | undefined
+  /**
    * Whether `GET /healthz` and `GET /readyz` are answered, which need no key. If false, they are unknown paths.
    * Default: true.
    */
@@ -137,6 +142,7 @@ export type ResolvedContractOptions = ContractLimits &
     baseUrl: string | undefined
     publicBaseUrl: string | undefined
     cors: Cors | undefined
+    parquet: ParquetEncoder | undefined
     probes: boolean
     logger: Logger | undefined
     registry: MetricsRegistry | undefined
@@ -157,6 +163,7 @@ const OTHER_NAMES: readonly Exclude<keyof ContractOptions, keyof ContractLimitOp
   'baseUrl',
   'publicBaseUrl',
   'cors',
+  'parquet',
   'probes',
   'logger',
   'registry',
@@ -181,7 +188,13 @@ export function resolveContractOptions(given: ContractOptions): ResolvedContract
   if (!tokenRequired && authenticate === undefined) {
     throw optionError('tokenRequired', 'can only be false with "authenticate"')
   }
-  for (const name of ['authenticate', 'onFailure', 'onWarning', ...HOOK_NAMES] as const) {
+  for (const name of [
+    'authenticate',
+    'parquet',
+    'onFailure',
+    'onWarning',
+    ...HOOK_NAMES,
+  ] as const) {
     if (given[name] === undefined || typeof given[name] === 'function') continue
     throw optionError(name, 'must be a function')
   }
@@ -198,6 +211,7 @@ export function resolveContractOptions(given: ContractOptions): ResolvedContract
     baseUrl: resolveBaseUrl('baseUrl', baseUrl),
     publicBaseUrl: resolveBaseUrl('publicBaseUrl', publicBaseUrl),
     cors: resolveCors(given.cors),
+    parquet: given.parquet,
     probes: booleanOption('probes', given.probes, true),
     logger: resolveLogger(given.logger),
     registry: resolveRegistry(given.registry),

@@ -122,6 +122,7 @@ export async function openVersion(
   const choose = chooserOf(place, at)
   const chosen = await step(() => choose())
   const { runs, isEnd, generation, schema } = chosen.plan
+  const { nonce } = generation
   const query = compileQuery(team, schema, { where, search, columns })
   if (orderBy !== undefined) parseOrderBy(orderBy, schema?.columns ?? new Map())
   const wanted = { columns: pickById(schema?.schema.columns ?? [], columns) }
@@ -132,22 +133,17 @@ export async function openVersion(
     if (orderBy !== undefined) {
       const form = hasRowIds ? ('linesWithIds' as const) : ('lines' as const)
       const bounds = { where, search, columns, orderBy, signal, form }
-      const pages = sortedPages(
-        (read) => step(async () => read(place)),
-        bounds,
-        limit,
-        generation.nonce,
-      )
+      const pages = sortedPages((read) => step(async () => read(place)), bounds, limit, nonce)
       return linesOfPages(pages)
     }
     const more = (position: Continuation['position']) =>
-      choose({ table, generation: generation.nonce, position })
+      choose({ table, generation: nonce, position })
     const isReused = csv !== null || reusesMemory === true // Lines are copied into CSV.
     return readLines(chosen, more, { query, hasRowIds, limit, signal, isReused }, step)
   }
   async function* pieces(): AsyncGenerator<Bytes, void> {
     const release = team.holds.hold()
-    const unpin = team.pins.pin(generation.nonce)
+    const unpin = team.pins.pin(nonce)
     try {
       if (team.kv.shared) await team.incarnation.publish()
       if (csv !== null) yield utf8(csvRows(header, delimiter).start)
@@ -162,6 +158,7 @@ export async function openVersion(
   const isCounted = where === undefined && search === undefined && isEnd
   return {
     version: chosen.version,
+    columns: wanted.columns,
     ...(isCounted && { rowCount: Math.min(liveRows, limit) }),
     pieces: disposable(pieces()),
   }

@@ -1,5 +1,6 @@
 // Rows as JSON text, for servers and proxies, which pass rows on without parsing them.
 import type { Bytes } from '../../base/bytes.js'
+import type { Column } from '../../schema/column-kind.js'
 import type { FindBounds, GroupsRequest } from './find-types.js'
 import type { ExportedRows, ExportOptions } from './life-types.js'
 import type { PageBounds } from './read-types.js'
@@ -148,7 +149,7 @@ export interface TextTable {
    * An export as CSV or NDJSON with the version of its rows, for servers, which send the version first.
    * @param request - `at`: a version in the history of the table, without `orderBy`. Default: the current version.
    *   `reusesMemory`: whether a piece is valid only until the next piece is requested. Default: false.
-   * @returns The version, the text in `pieces`, and the number of rows. `rowCount` is absent with `where`, with
+   * @returns The version, its `columns` that are exported, the text in `pieces`, and the number of rows. `rowCount` is absent with `where`, with
    *   `search`, and if the row records of the table have more text than four times `pageBytesMax`.
    * @throws {StoreError} as `toCSV`; HISTORY_GONE
    * @example
@@ -162,7 +163,14 @@ export interface TextTable {
         at?: number | undefined
         reusesMemory?: boolean | undefined
       }>,
-  ): Promise<Readonly<{ version: number; rowCount?: number; pieces: ExportedRows }>>
+  ): Promise<
+    Readonly<{
+      version: number
+      columns: readonly Column[]
+      rowCount?: number
+      pieces: ExportedRows
+    }>
+  >
   /**
    * A page as for `pageBytes`, read in pieces, for servers that send many pages concurrently.
    * @example

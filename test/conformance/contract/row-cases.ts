@@ -523,6 +523,58 @@ const exporting: ContractCase[] = [
       await api.refused('GET', '/tables/none/export', {}, TABLE_NOT_FOUND)
     },
   },
+  {
+    name: 'export: as Parquet, or a refusal if the server does not write it',
+    run: async (api) => {
+      const table = await api.createTyped({ n: 'number', s: 'string' }, [{ n: 1 }, { s: 'x' }])
+      const path = `${table.path}/export?format=parquet`
+      const { status } = await api.send('HEAD', path)
+      if (status === 400) {
+        await api.refused('GET', path, {}, { ...VALIDATION, message: /does not write parquet/ })
+        return
+      }
+      for (const [query, count] of [
+        ['', '2'],
+        ['&columns=s&sort=-s', '2'],
+        ['&where={"n":1}', null],
+      ] as const) {
+        const reply = await api.ok('GET', path + encodeURI(query))
+        assert.match(reply.text, /^PAR1.*PAR1$/s)
+        for (const { headers } of [reply, await api.ok('HEAD', path + encodeURI(query))]) {
+          assert.equal(headers.get('content-type'), 'application/vnd.apache.parquet')
+          assert.equal(headers.get('row-count'), count)
+          assert.equal(headers.get('etag'), (await api.pageOf(table)).etag)
+          assert.match(headers.get('content-disposition') ?? '', /filename=".+\.parquet"/)
+        }
+      }
+      const etag = (await api.pageOf(table)).etag ?? ''
+      assert.equal(
+        (await api.send('GET', path, { headers: { 'if-none-match': etag } })).status,
+        304,
+      )
+      for (const query of [
+        'bom=true',
+        'formulas=escape',
+        'columns=$rowID,n',
+        'columns=m',
+        'at=x',
+      ]) {
+        await api.refused('GET', `${path}&${encodeURI(query)}`, {}, VALIDATION)
+      }
+      const exact = await api.createTyped({ n: 'number' })
+      await api.ok('POST', exact.rows, {
+        body: '[{"n":9007199254740993}]',
+        type: 'application/json',
+      })
+      const message = /query: Parquet has doubles only, and the number 9007199254740993 in row 0/
+      await api.refused(
+        'GET',
+        `${exact.path}/export?format=parquet`,
+        {},
+        { ...VALIDATION, message },
+      )
+    },
+  },
 ]
 
 const adding: ContractCase[] = [

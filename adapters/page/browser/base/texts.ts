@@ -121,9 +121,8 @@ export const downloadFormats = {
   tsv: 'as TSV',
   ndjson: 'as NDJSON, one row in each line',
   json: 'as JSON',
+  parquet: 'as Parquet',
 } as const
-export const noParquet =
-  'As Parquet: use the command “rowstash export”; the server does not write it.'
 export const downloading = (bytes: string) => `Downloading … ${bytes}`
 export const downloaded = (bytes: string) => `Downloaded: ${bytes}.`
 export const downloadBroken = 'The connection broke off. The file was not saved.'

@@ -84,13 +84,12 @@ export function columnMenu(
 
 export type CopyFormat = keyof typeof TEXT.copyFormats
 
-/** A menu whose choices act at once. @param note - The text below them. */
+/** A menu whose choices act at once. */
 export function choiceMenu<Choice extends string>(
   label: string,
   help: string,
   choices: Readonly<Partial<Record<Choice, string>>>,
   onChoose: (choice: Choice) => void,
-  note?: string,
 ): HTMLElement {
   const choose = (choice: Choice): void => {
     closeMenu(made)
@@ -99,7 +98,6 @@ export function choiceMenu<Choice extends string>(
   const items = (Object.entries(choices) as [Choice, string][]).map(([choice, text]) =>
     button(text, () => choose(choice), { class: 'plain' }),
   )
-  const said = (text: string) => el('p', { class: 'muted' }, text)
-  const made = menu(label, said(help), ...items, ...(note === undefined ? [] : [said(note)]))
+  const made = menu(label, el('p', { class: 'muted' }, help), ...items)
   return made
 }

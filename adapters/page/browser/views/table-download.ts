@@ -39,7 +39,9 @@ export class TableDownload {
     const run = (format: DownloadFormat): void => {
       start(this.#run(what(), format), this.#context.fail)
     }
-    return choiceMenu(TEXT.download, TEXT.downloadHelp, TEXT.downloadFormats, run, TEXT.noParquet)
+    const { parquet, ...others } = TEXT.downloadFormats
+    const formats = this.#context.session.parquet ? { ...others, parquet } : others
+    return choiceMenu<DownloadFormat>(TEXT.download, TEXT.downloadHelp, formats, run)
   }
 
   async #run({ info, query }: Downloaded, format: DownloadFormat): Promise<void> {

@@ -3,8 +3,9 @@
 // Invariant: a value that Parquet would change is rejected, so an export that is imported has the same values.
 
 import type { SchemaElement } from 'hyparquet'
-import type { Column, ColumnKind } from '../../../src/index.js'
-import { DAY_MS } from '../command/command.js'
+import type { Column, ColumnKind } from '../../src/index.js'
+
+const DAY_MS = 86_400_000
 
 /** The metadata entry with the table's schema as JSON. */
 export const SCHEMA_ENTRY = 'rowstash.schema'

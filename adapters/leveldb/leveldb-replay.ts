@@ -50,7 +50,9 @@ export async function checkLogs(
   }
   const { lastCommit } = replay
   if (atLeast === null || lastCommit === undefined || lastCommit >= atLeast) return
-  throw lost(`The logs in ${folder} end with commit ${lastCommit}, but ${atLeast} was acknowledged`)
+  throw lost(
+    `The logs in ${folder} end with commit ${lastCommit}, but commit ${atLeast} was acknowledged`,
+  )
 }
 
 /** Numbers of the logs that LevelDB replays, in its order. */
@@ -64,7 +66,7 @@ async function replayedLogs(folder: string, { log }: Manifest): Promise<number[]
     // LevelDB treats 0 as the number of the previous log, and opens every other log by the name that it would give it.
     if (number === 0 || number > FILE_NUMBER_MAX || name !== fileName(number, 'log')) {
       await readDatabaseFile(join(folder, name), () => {
-        throw new Malformed('no log of the database has this name')
+        throw new Malformed('its name is not that of a log')
       })
     }
     numbers.push(number)
@@ -103,9 +105,7 @@ class ReplayCheck implements LogVisitor {
     const { sequence, count, commit } = readBatch(bytes, this.#storeCrc)
     if (this.#damage !== undefined) throw lost(this.#damage)
     if (sequence > this.#next && !this.#toleratesLoss) {
-      throw lost(
-        `Changes ${this.#next} to ${sequence - 1} before those of ${this.#path} are missing`,
-      )
+      throw lost(`Changes ${this.#next} to ${sequence - 1} are missing before ${this.#path}`)
     }
     if (sequence < this.#next && !this.#mayBeLower) {
       throw new Malformed(`it repeats earlier changes, such as ${sequence}`)
@@ -148,6 +148,6 @@ function readBatch(bytes: Buffer, storeCrc: number): Batch {
       throw new Malformed('a batch has an entry of an unknown kind')
   }
   if (found !== count) throw new Malformed(`a batch has ${found} operations instead of ${count}`)
-  if (commit === undefined) throw new Malformed('a batch does not belong to a store')
+  if (commit === undefined) throw new Malformed('a batch has no commit record')
   return { sequence, count, commit }
 }

@@ -94,6 +94,6 @@ async function removeOthers(place: string, start: string, made: string): Promise
 }
 
 function noRoomInFolder(folder: string, full: StoreError): StoreError {
-  const message = `The disk of ${folder} is full, and its database cannot be opened without room: free some there, or some in ${[...places()].join(' or ')}, from where the store can be read meanwhile`
+  const message = `The disk of ${folder} is full, so its database cannot be opened: free space there, or in ${[...places()].join(' or ')} to read the store`
   return new StoreError('INSUFFICIENT_STORAGE', message, { cause: full, outcome: 'unchanged' })
 }

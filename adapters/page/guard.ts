@@ -4,8 +4,9 @@
 // - The key that the routes of the contract demand never leaves the process: a request that passes the guard gets it
 //   here. What the guard refuses reaches no route.
 // - The token in the printed address works once. The key of the session that it is exchanged for ends with the process.
-// - A page of another origin, or port, can do nothing. No browser sends it the key of the session, which only the tab
-//   that got it puts into a header; and a name that was made to lead here (DNS rebinding) is not one of `hosts`.
+// - A page of another origin, or port, can do nothing. Browsers do not add the key of the session to its requests: only
+//   the tab that got the key sends it, in a header. A foreign host name that resolves to this machine (DNS rebinding)
+//   is not one of `hosts`.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { PageSession } from './browser/base/session.js'
@@ -52,7 +53,7 @@ export function createGuard(options: GuardOptions): Guard {
     } else if (isPublic(request, path)) {
       pass()
     } else if (isForeign(request, host)) {
-      answerRefused(response, 403, 'A page of another origin asked for this')
+      answerRefused(response, 403, 'The request comes from a page of another origin')
     } else if (path === SESSION_PATH && request.method === 'POST' && useToken(given)) {
       answer(response, 200, JSON.stringify(session))
     } else if (!isSameSecret(given, session.key)) {

@@ -1,6 +1,6 @@
 // Orders the commits of one store: commits that touch the same keys take effect in call order.
 //
-// A commit waits for each commit in flight that writes a key which it touches, or that touches a key which it writes.
+// A commit waits for each commit in flight with which it shares a key that at least one of the two writes.
 // It waits without a connection, so that other commits can get one.
 import { StoreError } from '../../src/base/store-error.js'
 

@@ -256,7 +256,7 @@ class S3Objects implements ObjectStore {
       if (listed.length >= LIST_COUNT_MAX || continuation === undefined) return listed
     }
     if (listed.length > 0) return listed
-    const problem = `The bucket has ${FOREIGN_PAGES_MAX * LIST_COUNT_MAX} keys that are not of this store under this prefix`
+    const problem = `The keyPrefix has ${FOREIGN_PAGES_MAX * LIST_COUNT_MAX} keys that do not belong to this store`
     throw new StoreError('STORAGE_UNAVAILABLE', `${problem}; give the store a keyPrefix of its own`)
   }
 

@@ -122,7 +122,7 @@ function sendGet(socket: Socket, url: URL): Promise<IncomingMessage> {
 /** The target of a redirect, if the answer is one. */
 function locationOf({ statusCode = 0, headers }: IncomingMessage): string | undefined {
   if (!REDIRECTS.has(statusCode)) return undefined
-  if (headers.location === undefined) throw sourceFailed('redirects to nowhere')
+  if (headers.location === undefined) throw sourceFailed('sent a redirect without a location')
   return headerText(headers.location)
 }
 

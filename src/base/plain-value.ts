@@ -53,7 +53,7 @@ function plainObject(given: object): Plain {
   } catch (cause) {
     throw cause instanceof ValueFault
       ? cause
-      : new ValueFault('one that cannot be read', OF_JSON, cause)
+      : new ValueFault('a value that cannot be read', OF_JSON, cause)
   }
   throw new ValueFault(typeName(given))
 }
@@ -88,9 +88,9 @@ export function plainJson(given: unknown, above: readonly object[] = []): string
   if (typeof plain === 'string') return JSON.stringify(plain)
   if (typeof plain !== 'object' || plain === null)
     return plain === undefined ? plain : String(plain)
-  if (above.includes(plain)) throw new ValueFault('one within itself')
+  if (above.includes(plain)) throw new ValueFault('a value that contains itself')
   if (above.length === JSON_DEPTH_MAX)
-    throw new ValueFault(`one of more than ${JSON_DEPTH_MAX} levels`)
+    throw new ValueFault(`a value of more than ${JSON_DEPTH_MAX} levels`)
   return jsonOfMembers(plain, [...above, plain])
 }
 
@@ -116,7 +116,7 @@ function jsonOfMembers(plain: object, above: readonly object[]): string {
 
 function faultAt(at: string | number, failure: unknown): ValueFault {
   const isFault = failure instanceof ValueFault
-  const fault = isFault ? failure : new ValueFault('one that cannot be read', OF_JSON, failure)
+  const fault = isFault ? failure : new ValueFault('a value that cannot be read', OF_JSON, failure)
   fault.path.unshift(at)
   return fault
 }

@@ -117,7 +117,7 @@ export async function readAnswerJson(
   if (isRecord(parsed) && !('error' in parsed)) return parsed
   throw invalidAnswer(
     answer,
-    `is not one of the API but ${JSON.stringify(text.slice(0, SHOWN_CHARACTERS))}`,
+    `does not come from the API: ${JSON.stringify(text.slice(0, SHOWN_CHARACTERS))}`,
   )
 }
 

@@ -74,7 +74,7 @@ export function rowsOf(page: string): PageTexts {
     }
     isOpen = hasMore(cursor, CLOSE_BRACE)
   }
-  if (rows === undefined) throw new Error('The page has no rows')
+  if (rows === undefined) throw new Error('The page has no member "data"')
   return { rows, continuation }
 }
 

@@ -8,7 +8,7 @@ import type { OnSchemaError } from './import-types.js'
 
 /** Advice for a caller that passes bytes or a text instead of row objects. */
 export const BYTES_ADVICE =
-  "; pass rows as bytes or text as a Blob or a stream of bytes, with `format`, such as 'csv'"
+  "; pass bytes or text in a Blob, or a stream of bytes, with `format`, such as 'csv'"
 
 /**
  * The JSON of a row.

@@ -42,7 +42,8 @@ export class ValueFilterBuilder {
   #words: Uint32Array | null = null
 
   constructor() {
-    this.#recent[0] = 1 // A value whose lowest bits are not the place's means: unused. At other places, 0 does.
+    // The lowest bits of a used place are its index. Those of an unused place are not: 1 at place 0, and 0 elsewhere.
+    this.#recent[0] = 1
   }
 
   get isEmpty(): boolean {

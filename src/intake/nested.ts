@@ -150,7 +150,7 @@ export class NestedRows {
     const member = JSON.stringify(path)
     const known = this.#members.get(column)
     if ((known ?? member) !== member || (path.length > 1 && this.#seen.has(column))) {
-      throw this.#fault(`two members have the column '${column}'; use nested text`)
+      throw this.#fault(`two members become the column '${column}'; use nested text`)
     }
     this.#seen.add(column)
     if (known !== undefined) return column

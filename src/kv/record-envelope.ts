@@ -56,7 +56,7 @@ export function encodeCommitKey(sequence: number): Bytes {
 
 export function decodeCommitKey(key: Bytes): number {
   if (key.length !== 1 + UINT64_BYTES || key[0] !== LevelSpace.Commit) {
-    throw new StoreError('DATA_CORRUPT', `Not the key of a commit record: ${toHex(key)}`)
+    throw new StoreError('DATA_CORRUPT', `The key ${toHex(key)} is not that of a commit record`)
   }
   return decodeUint64(key.subarray(1), key)
 }
@@ -97,7 +97,7 @@ export function decodeUint64(bytes: Bytes, key: Bytes): number {
   const whole = bytes.length === UINT64_BYTES
   const value = whole ? Number(dataView(bytes).getBigUint64(0)) : Number.NaN
   if (!Number.isSafeInteger(value)) {
-    throw new StoreError('DATA_CORRUPT', `No sequence number at key ${toHex(key)}`)
+    throw new StoreError('DATA_CORRUPT', `The value at key ${toHex(key)} is not a sequence number`)
   }
   return value
 }

@@ -104,7 +104,7 @@ export function passColon(cursor: Cursor): void {
 
 export function expectEnd(cursor: Cursor): void {
   skipSpace(cursor)
-  if (cursor.at < cursor.text.length) throw invalidJson(cursor, 'Expected the end')
+  if (cursor.at < cursor.text.length) throw invalidJson(cursor, 'Expected the end of the JSON')
 }
 
 function peek(cursor: Cursor): number {

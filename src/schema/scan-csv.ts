@@ -151,7 +151,7 @@ type CsvRecord = Readonly<{
 
 const FAULT = Object.freeze({
   openQuote: 'A quote is not closed',
-  quoteInField: 'A quote in a field that does not begin with one',
+  quoteInField: 'A quote in an unquoted field',
   afterQuote: 'Text after a closing quote',
   notUtf8: 'Not valid UTF-8',
 })

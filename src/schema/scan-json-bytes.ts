@@ -267,7 +267,8 @@ export class JsonByteScanner {
     if (length === 0 || start + length > this.bytes.length) return UNKNOWN
     const from = keys[first + KEY.from] ?? 0
     const view = this.#view
-    const last = length - WORD_BYTES // -1 for `"":` at the first place: the equal brace before it is compared too.
+    // -1 for the key `"":` at the first place, which is shorter than a word: the brace before it is compared too.
+    const last = length - WORD_BYTES
     for (let i = 0; i < last; i += WORD_BYTES)
       if (view.getInt32(start + i) !== view.getInt32(from + i)) return UNKNOWN
     if (view.getInt32(start + last) !== view.getInt32(from + last)) return UNKNOWN

@@ -335,7 +335,7 @@ function isQuotedKind(kind: ColumnKind): boolean {
 }
 
 const URI_RULE =
-  'with a scheme, if any a valid host and a port up to 65535, and no white space or <>"\\^`{|}'
+  'that has a scheme, a valid host (if any), a port up to 65535 (if any), and no white space or <>"\\^`{|}'
 
 const RULE_OF_KIND = {
   string: 'text',
@@ -369,8 +369,8 @@ export function describeRule(type: ColumnType, fromText: boolean): string {
 
 /** The rule for a JSON value that fits no type. */
 export function describeMisfit(token: string): string {
-  if (token.startsWith('{')) return 'text, a number, a boolean or an array: no column holds objects'
-  if (token.startsWith('[')) return 'an array of text, finite numbers and booleans alone'
+  if (token.startsWith('{')) return 'text, a number, a boolean or an array'
+  if (token.startsWith('[')) return 'an array with only text, finite numbers and booleans'
   return token.startsWith('"') ? 'well-formed text' : 'a finite number'
 }
 

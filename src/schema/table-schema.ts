@@ -102,7 +102,7 @@ function checkIds(columns: readonly Column[]): void {
 /** @param place - The row or the header that uses the ID; none for a schema. */
 export function reservedColumn(column: string, place: ErrorPlace = {}): StoreError {
   const isPlaced = place.row !== undefined || place.line !== undefined
-  const phrase = `Column ID '${column}' is reserved${isPlaced ? ', but used' : ''}`
+  const phrase = `Column ID '${column}' is reserved${isPlaced ? ', but used as a column' : ''}`
   return dataError('COLUMN_ID_RESERVED', phrase, { ...place, column })
 }
 

@@ -104,7 +104,7 @@ test.each([
   ],
   [
     ['rows', '--key', '--url'],
-    '--key needs a value (as --key=VALUE if it begins with a dash); see rowstash rows --help',
+    '--key needs a value; a value that begins with a dash is given as --key=VALUE; see rowstash rows --help',
   ],
 ])('%j is told what was meant', async (args, line) => {
   expect(await runCli(cli.path, args)).toEqual({

@@ -248,7 +248,7 @@ describe('an export', () => {
 })
 
 test.each([[[directory]], [['x.csv', directory]], [[directory, 'x.csv']]])(
-  '%j without --directory is refused with it',
+  'a directory among the files %j is refused, and the message names --directory',
   async (files) => {
     const io = { print: vi.fn(), warn: vi.fn(), env: {}, signal: new AbortController().signal }
     const ended = runExport([...files, '--table', 'Orders'], io, new PassThrough(), {
@@ -313,7 +313,9 @@ test('the built program exports, and ends with the codes of its help', async () 
   expect(alone.stdout).toContain('\tOrders\n')
   expect([verified.code, backedUp.code]).toEqual([0, 0])
   expect(backedUp.stdout).toContain(` bytes in ${backup}`)
-  expect(named.stderr).toContain(`Unknown option '--directory': name the directory without it`)
+  expect(named.stderr).toContain(
+    `Unknown option '--directory': give the directory without this option`,
+  )
   expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('--directory') })
 })
 

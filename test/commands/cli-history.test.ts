@@ -82,7 +82,7 @@ describe('keeps the history of tables', () => {
   })
 })
 
-test('a store that is opened with 0 deletes it', async () => {
+test('a store that is opened with historyRetentionMs: 0 deletes the history', async () => {
   const store = await openDirectory(directory, { maintenance: false, historyRetentionMs: 0 })
   await store.maintain()
   await store.close()

@@ -312,7 +312,7 @@ describe('a check of a merge', () => {
     const checked = importing(['/dev/null'], ...how, '--table', 'once.csv', ...place)
 
     await expect(checked).rejects.toThrow(
-      'The check of a merge into a directory reads its files twice, which "/dev/null" cannot be',
+      'The check of a merge into a directory reads each input twice, but "/dev/null" can be read only once',
     )
   })
 
@@ -607,7 +607,7 @@ describe('values that do not fit a schema', () => {
       { column: 'b', count: 1, first: [{ place: { line: 402 }, value: 'x' }] },
     ])
     expect(err).toEqual([
-      "warning: 500 refused numbers in column 'a' with a comma: --decimal a=, reads numbers with a decimal comma",
+      "warning: 500 refused numbers have a comma in column 'a': --decimal a=, reads numbers with a decimal comma",
     ])
     const { problems } = JSON.parse(json[0] ?? '')
     expect(problems).toHaveLength(501)
@@ -623,7 +623,7 @@ describe('values that do not fit a schema', () => {
     const { err } = await importText('thousands.csv', rows, ...(await schemaOf()), '--check')
 
     expect(err.slice(1)).toEqual([
-      "warning: 2 refused numbers in column 'a' with a comma: if the comma is a decimal comma, --decimal a=, reads it; otherwise remove it",
+      "warning: 2 refused numbers have a comma in column 'a': if the comma is a decimal comma, --decimal a=, reads it; otherwise remove it",
     ])
   })
 
@@ -721,13 +721,19 @@ const REMEDIES: readonly (readonly [
     'slash.csv',
     'a\n01/02/2026\n',
     [],
-    /two readings/,
+    /can be read in two ways/,
     ['--dates dd/mm/yyyy', '--dates mm/dd/yyyy'],
   ],
-  ['dash.csv', 'a\n01-02-2026\n', [], /two readings/, ['--dates dd-mm-yyyy', '--dates mm-dd-yyyy']],
+  [
+    'dash.csv',
+    'a\n01-02-2026\n',
+    [],
+    /can be read in two ways/,
+    ['--dates dd-mm-yyyy', '--dates mm-dd-yyyy'],
+  ],
   ['comma.csv', 'a b;c\n1,5;x\n', PLAIN, /is text because/, ["--decimal 'a b=,'"]],
   ['unsure.csv', 'a;b\n1,234;x\n', [], /is text because/, ['--decimal a=,']],
-  ['quote.csv', 'a,b\n1,x"y"\n', [], /quote in a field/i, ['--quotes relaxed']],
+  ['quote.csv', 'a,b\n1,x"y"\n', [], /quote in an unquoted field/i, ['--quotes relaxed']],
   ['extra.csv', 'a,b\n1,2,3\n', [], /fields for/, ['--extra-fields drop']],
   [
     'latin.csv',
@@ -742,7 +748,7 @@ const REMEDIES: readonly (readonly [
     'nested.json',
     '[{"a":{"b":1}}]',
     [],
-    /holds objects/,
+    /boolean or an array/,
     ['--nested flatten', '--nested text', '--on-error drop'],
   ],
   [

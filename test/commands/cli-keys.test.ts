@@ -134,7 +134,7 @@ describe('wrong calls', () => {
     ['no directory', ['list'], /--directory/],
     ['no ID', ['revoke', '--directory', 'x'], /the ID of one key/],
     ['two IDs', ['revoke', 'a', 'b', '--directory', 'x'], /the ID of one key/],
-    ['an operand', ['list', 'a', '--directory', 'x'], /keys list takes options/],
+    ['an operand', ['list', 'a', '--directory', 'x'], /keys list takes only options/],
     ['an option of another command', ['list', '--label', 'x'], /keys list does not accept --label/],
     ['an expiry of nothing', ['add', '--directory', 'x', '--expires', '0'], /from 1 to 36500/],
   ])('%s', async (_, args, message) => {

@@ -216,7 +216,9 @@ describe.skipIf(missing !== undefined)(`on PostgreSQL${missing ? `, but ${missin
 
     const ended = await runCli(cli.path, ['move', '--from', source, '--to', newSchema().url])
     expect(ended).toMatchObject({ code: 1, stdout: '' })
-    expect(ended.stderr).toContain('open; stop it first, or its changes would be missing')
+    expect(ended.stderr).toContain(
+      'open; stop the server first: the copy would miss its later changes',
+    )
   })
 
   test('a copy that is not complete cannot be opened, and the message says what to do', async () => {
@@ -233,9 +235,7 @@ describe.skipIf(missing !== undefined)(`on PostgreSQL${missing ? `, but ${missin
     expect(ended.stderr).toContain(`before another attempt, drop the schema ${schema}`)
     const opened = await runCli(cli.path, ['verify', '--postgres', url])
     expect(opened).toMatchObject({ code: 2, stdout: '' })
-    expect(opened.stderr).toContain(
-      'is incomplete: it is being filled, or filling it was interrupted',
-    )
+    expect(opened.stderr).toContain('is incomplete: a copy into it is running, or was interrupted')
 
     const client = await connectTo(database)
     await client.query(`drop schema ${schema} cascade`)

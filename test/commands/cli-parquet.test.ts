@@ -329,7 +329,7 @@ describe('structs, maps and lists of them', () => {
     await expect(imported(inFolder('both.json'))).rejects.toThrow(remedy)
     await writeFile(inFolder('both.json'), '[{"a.b":1},\n{"a":{"b":1}}]')
     await expect(imported(inFolder('both.json'), '--nested', 'flatten')).rejects.toThrow(
-      "both.json, line 2: two members have the column 'a.b'",
+      "both.json, line 2: two members become the column 'a.b'",
     )
   })
 })

@@ -235,7 +235,7 @@ test.each([
   [
     ['--postgres', 'postgres://a?schema=x', '--postgres', 'postgres://b?schema=y'],
     {},
-    'The URLs of --postgres differ in schema or pgbouncer',
+    'The URLs of --postgres must have the same schema and pgbouncer',
   ],
   [['--postgres', 'postgres://h', '--s3', 's3://b'], {}, 'no server is set; set AWS_R'],
   [

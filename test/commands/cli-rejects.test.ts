@@ -76,7 +76,7 @@ test('a corrected file of rejects is imported as it is', async () => {
 
   expect(await rowsOf('Again')).toBe('{"id":3,"total":4}\n')
   expect(printed.at(-1)).toBe(
-    "warning: again.csv: column '$file' and the next 3, written by --rejects, are left out",
+    "warning: again.csv: column '$file' and the 3 columns after it are left out, because --rejects added them",
   )
 })
 
@@ -134,7 +134,7 @@ test.each([
   [['--check'], '--check'],
   [['--on-error', 'drop'], '--on-error drop'],
   [['--mode', 'merge', '--by', 'id', '--missing', 'delete'], '--missing delete'],
-])('%j is refused with it', async (more, named) => {
+])('%j cannot be combined with --rejects', async (more, named) => {
   const args = ['--table', 'Orders', '--rejects', 'rejects.x.csv', ...more]
   await expect(imported('x.csv', 'id\n1\n', ...args)).rejects.toThrow(
     `--rejects cannot be combined with ${named}`,
@@ -144,6 +144,6 @@ test.each([
 test('a file that is read is not replaced', async () => {
   const args = ['--table', 'Orders', '--mode', 'add', '--rejects', 'rejects.same.csv']
   await expect(imported('rejects.same.csv', 'id\n1\n', ...args)).rejects.toThrow(
-    'must not be a file that is read',
+    'must not name an input file',
   )
 })

@@ -88,7 +88,7 @@ async function writeSlowly(url: string): Promise<void> {
   for (const _ of ['first', 'second']) await fetch(`${url}/tables`, { headers: HEADERS })
 }
 
-test('with a slow reader and a slow writer', async () => {
+test('a server with a slow reader and a slow writer ends in time', async () => {
   const serving = await serve('slow')
   await readSlowly(serving.url)
   await writeSlowly(serving.url)
@@ -96,7 +96,7 @@ test('with a slow reader and a slow writer', async () => {
   expect(ENDED).toContain(await end(serving))
 })
 
-test('with an import whose source stalls', async () => {
+test('a server with an import whose source stalls ends in time', async () => {
   const serving = await serve('import')
   const { fromUrl, asked } = await stalledSource()
   post(`${serving.url}/tables/import`, { fromUrl }).catch(() => undefined)
@@ -105,7 +105,7 @@ test('with an import whose source stalls', async () => {
   expect(ENDED).toContain(await end(serving))
 })
 
-test('with a job whose source stalls, which the next start takes up again', async () => {
+test('a server with a job whose source stalls ends in time, and the next start continues the job', async () => {
   const serving = await serve('job')
   const { fromUrl } = await stalledSource()
   const started = await post(

@@ -382,7 +382,7 @@ describe('a table', () => {
     await expect(printed(runDelete, '--table', 'New', '--yes')).rejects.toThrow('no table "New"')
   })
 
-  test('of a server, too', async () => {
+  test('is renamed and deleted on a server, too', async () => {
     await made('Far')
     const store = await openDirectory(directory)
     const keys = [{ key: 'k'.repeat(24), teamId: 'default' }]

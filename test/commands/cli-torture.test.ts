@@ -65,7 +65,7 @@ test('operations that were told and are not there are a problem', async () => {
 
   expect(kills).toBe(1)
   expect(problem).toBe(
-    `Lane 1 is not what was acknowledged: rows: ${lost.rows.size} lost, 0 more, 0 changed; ` +
+    `Lane 1 differs from what was acknowledged: rows: ${lost.rows.size} lost, 0 more, 0 changed; ` +
       `files: ${lost.files.size} lost, 0 more, 0 changed`,
   )
 })

@@ -401,7 +401,7 @@ describe('rowstash import', () => {
     expect((await fetchJson(`${url}/tables`, KEY)).data).toEqual([])
   })
 
-  test('with a wrong key is told so', async () => {
+  test('with a wrong key fails, and the message says that the key is wrong', async () => {
     const path = join(folder, 'one.json')
     await writeFile(path, '[{"a":1}]')
     const { url } = await serve('--memory', '--key', KEY)

@@ -29,7 +29,7 @@ test('npm start builds JavaScript alone, imports the flights and serves them', a
     if (line.startsWith('listening on ')) break
   }
   const page = lines
-    .map((line) => /^the page: (\S+) asks for the key \S+$/.exec(line)?.[1])
+    .map((line) => /^the page: (\S+) \(enter the key \S+\)$/.exec(line)?.[1])
     .join('')
   const parts = await Promise.all(
     ['', 'page/app.js', 'page/style.css'].map(async (path) => (await fetch(page + path)).status),

@@ -49,7 +49,7 @@ export const CSV_FILES: Readonly<Record<string, FileCase>> = {
     read: 'csv utf-8 ; 1',
     told: ['numbers preis 1'],
     says: { delimiter: ';', decimal: ',', thousands: '.' },
-    plain: 'a quote in a field',
+    plain: 'a quote in an unquoted field',
   },
   'swiss.csv': {
     bytes: "a;b\nx;1'234.50\ny;7.25\n",

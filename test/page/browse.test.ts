@@ -61,7 +61,7 @@ describe.skipIf(!HAS_BROWSER)('the page in Chromium', () => {
     }, MISSING)
     await cell(page, 'file https://files.example/files/rsf-gone').waitFor()
     await cell(page, String(MISSING)).dblclick()
-    await page.getByText('The file is missing, or is no picture.').waitFor()
+    await page.getByText('The file is missing, or is not a picture.').waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('grid').evaluate((grid) => {
       grid.scrollLeft = grid.scrollWidth

@@ -189,7 +189,7 @@ describe.skipIf(!HAS_BROWSER)('edits in Chromium', () => {
     const page = await showDirectory(directory)
     await page.goto(`${directory.origin}/#/table/${directory.made}?sort=city`)
     await cellOf(page, 1, 'city').getByText('Berlin').waitFor()
-    const note = page.getByText('Rows that you change stay where they are')
+    const note = page.getByText('Rows that you change keep their place')
     const change = async (column: string, value: string) => {
       await cellOf(page, 1, column).dblclick()
       await page.getByLabel(`${column}, row 1`).fill(value)
@@ -275,7 +275,7 @@ describe.skipIf(!HAS_BROWSER)('edits in Chromium', () => {
     expect(await versionNow()).toBe(before + 5)
     expect(await stored(page, 6)).toMatchObject({ id: 10 })
     await page.getByRole('button', { name: 'Undo' }).click()
-    await page.getByText('5 rows are back').waitFor()
+    await page.getByText('5 rows were restored').waitFor()
     expect(await stored(page, ROWS)).toMatchObject({ id: 9 })
   })
 

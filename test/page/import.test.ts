@@ -221,7 +221,7 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     await begin(page)
 
     const counts = '1 added, 2 changed, 0 unchanged, 0 removed'
-    await page.getByText(`The merge will make these changes, in rows: ${counts}.`).waitFor()
+    await page.getByText(`Effect of the merge on the rows: ${counts}.`).waitFor()
     expect(await faults(page)).toEqual([])
     await page.getByRole('button', { name: 'Merge' }).click()
     await page.getByRole('heading', { name: 'The import is complete.' }).waitFor()
@@ -344,7 +344,7 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     await begin(page)
     await page.getByRole('button', { name: 'Import anyway' }).waitFor({ timeout: STAGED_MS_MAX })
     expect(await page.getByRole('cell', { name: 'row 12,000: none' }).count()).toBe(1)
-    await page.getByText(/The merge will make these changes, in rows: [\d,]+ added, \d/).waitFor()
+    await page.getByText(/Effect of the merge on the rows: [\d,]+ added, \d/).waitFor()
     await page.getByRole('button', { name: 'Change the import' }).click() // deletes the staged rows
     await page.getByLabel('Name of the table').waitFor()
   })
@@ -378,7 +378,7 @@ describe.skipIf(!HAS_BROWSER)('an import in the page', () => {
     const reading = 'Read as CSV, windows-1252, semicolon between fields, header in line 1.'
     await page.getByText(reading).waitFor()
     await page.getByText('2 values of “betrag” converted, such as “1.234,50” in line 2.').waitFor()
-    await page.getByText('Days of “tag” have two readings, such as “01/02/2024”.').waitFor()
+    await page.getByText('Days of “tag” can be read in two ways, such as “01/02/2024”.').waitFor()
     const detected = await page.locator('.choices option:checked').allInnerTexts()
     expect(detected.slice(0, 6)).toEqual([
       'CSV',

@@ -66,7 +66,7 @@ describe.skipIf(!HAS_BROWSER)('the columns of a table', () => {
     await press(page, 'Add')
     await page.getByLabel('New column').fill('paid')
     await press(page, 'Add')
-    await pane(page).getByText('There is a column paid already.').waitFor()
+    await pane(page).getByText('The column paid exists already.').waitFor()
     await page.getByLabel('New column').fill('labels')
     await page.getByLabel('Type').selectOption('string[]')
     await press(page, 'Add')

@@ -488,7 +488,7 @@ describe('backup files and directories', () => {
     await runRestore([backup ?? '', copy ?? '', '--files-from', store ?? ''], io)
 
     expect(printed[0]).toMatch(/^\d+ bytes in /)
-    expect(printed[1]).toMatch(/^\d+ records and \d+ objects of \d{4}-.* in /)
+    expect(printed[1]).toMatch(/^restored \d+ records and \d+ objects of \d{4}-.* into /)
     expect(warned).toEqual([
       expect.stringContaining('versions are 4294967296 greater than in'),
       expect.stringMatching(/^unusable stashes, .*: \d+ \(.* of team /),

@@ -70,7 +70,7 @@ describe('ensureTable', () => {
     for (const { store } of engines) await store.close()
   })
 
-  test('takes the oldest of several, and makes one anew that is deleted meanwhile', async () => {
+  test('uses the oldest of several tables, and creates another if that is deleted meanwhile', async () => {
     const team = await openTeam()
     const first = await team.createTable({ name: 'x', rows: [{ a: 1 }] })
     await team.createTable({ name: 'x', rows: [{ a: 2 }] })
@@ -154,7 +154,7 @@ describe('changes of some columns', () => {
     expect((await table.page()).rows[0]).not.toHaveProperty('b')
   })
 
-  test('refuses columns that there are not, or are already, and a schema beside them', async () => {
+  test('refuses columns that are missing or exist already, and a schema beside them', async () => {
     const team = await openTeam()
     const table = await team.ensureTable({ name: 'x', schema: schemaOf({ a: 'string' }) })
     const refused = [

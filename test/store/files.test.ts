@@ -252,7 +252,7 @@ describe('a port that fails', () => {
     expect(await files.listed()).toEqual([])
   })
 
-  test('to delete what is replaced fails nothing: garbage collection does it', async () => {
+  test('to delete a replaced object fails no call: garbage collection deletes it', async () => {
     let isBroken = true
     const { team, put, store, clock, listed, read } = await openFileStore(
       { orphanGraceMs: 0 },

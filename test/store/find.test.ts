@@ -235,7 +235,7 @@ describe('texts without case', () => {
     const page = await table.page({ search, limit: 1, orderBy: [{ column: 's' }] })
     const next = { limit: 1, orderBy: [{ column: 's' }], continuation: page.continuation ?? '' }
     await expect(table.page({ ...next, search: search.text })).rejects.toThrow(
-      'belongs to another where',
+      'belongs to a query with another where',
     )
     expect((await table.page({ ...next, search })).rows).toHaveLength(1)
   })

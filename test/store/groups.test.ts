@@ -64,7 +64,7 @@ test('there are at most 10,000 groups, and 4 MiB of their values', async () => {
   await expect(table.groups({ by: ['n'], limit: 1 })).rejects.toMatchObject({
     code: 'REQUEST_VALIDATION_ERROR',
     message:
-      'groups: there are more than 10000 groups; group by fewer columns, or fewer rows with where',
+      'groups: there are more than 10000 groups; group by fewer columns, or select fewer rows with where',
   })
   const long = await tableOf(
     Array.from({ length: 5 }, (_, n) => ({ s: `${n}${'x'.repeat(2 ** 20)}` })),
@@ -105,7 +105,7 @@ test('the work is linear in the rows, however their values are written', async (
   expect(many).toBeLessThan(5 * few)
 })
 
-test('the columns are those of the table, and fit', async () => {
+test('the columns must exist in the table, with a suitable kind', async () => {
   const table = await tableOf([{ n: 1, s: 'a', tags: ['a'] }])
   const wrong: [object, string][] = [
     [{ by: ['x'] }, 'the table has no column "x"'],
@@ -123,7 +123,7 @@ test('the columns are those of the table, and fit', async () => {
   }
 })
 
-test('a signal ends it', async () => {
+test('a signal ends the grouping', async () => {
   const table = await tableOf([{ n: 1 }])
   const signal = AbortSignal.abort()
 

@@ -129,7 +129,7 @@ function delimited(delimiter: string): Pick<Format, 'rows' | 'faults' | 'isReadA
     },
     faults: {
       'a quote without an end': '"x',
-      'a quote in a field': 'x"y"',
+      'a quote in an unquoted field': 'x"y"',
       'text after a quote': '"x"y',
       'too many fields': d.repeat(5),
     },
@@ -330,7 +330,7 @@ describe('what is counted besides', () => {
     },
   )
 
-  test('a record of bytes that are no UTF-8, and those before it', async () => {
+  test('a record that is not UTF-8, and the records before it', async () => {
     const { rows, work } = bodyOf(FORMATS.csv, 'é,')
     const broken = Buffer.concat([(rows as { csv: Buffer }).csv, Buffer.from([0x0a, 0xff])])
     const outcome = await outcomeOf(() => create({ csv: broken }))

@@ -282,7 +282,7 @@ describe('a key takes what its length is', () => {
   })
 })
 
-test('a name that is not known takes little, beside many that are like it', async () => {
+test('an unknown name takes little time, even beside many similar names', async () => {
   const id = (n: number): string => 'k'.repeat(59) + String(n).padStart(3, '0')
   const columns = Array.from({ length: 1_000 }, (_, n) => ({ id: id(n), type: 'string' as const }))
   const { tableId } = await team.createTable({ name: 't', rows: [], schema: { columns } })

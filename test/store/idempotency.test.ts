@@ -203,7 +203,7 @@ describe('a key', () => {
     expect((await other.tables()).map(({ name }) => name)).toEqual(['D', 'D'])
   })
 
-  test('that eight tables use at once is of one of them', async () => {
+  test('that eight tables use at once belongs to one of the tables', async () => {
     const { team } = await open()
     const tables = await Promise.all(rowsOf(8).map(() => newTable(team)))
 

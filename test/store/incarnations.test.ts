@@ -492,7 +492,7 @@ test('a renewal whose outcome was unknown is found out, and nothing is lost', as
   expect(await numbersOf(table)).toHaveLength(6)
 })
 
-test('where no other process can write, no record tells of this one', async () => {
+test('a store that no other process can write has no record of its incarnation', async () => {
   const world = await EngineWorld.create()
   const { store } = await world.open({}, false)
   const table = await create(store)

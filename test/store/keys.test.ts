@@ -268,7 +268,7 @@ describe('a key', () => {
     expect(await table.version()).toBe(2)
   })
 
-  test('lets merges by it through, and no others', async () => {
+  test('allows merges by this key, and refuses merges by another', async () => {
     const { make, store } = await openKeys()
     const { table } = await make(numbered(0, 2_000))
     await expect(table.merge({ rows: [{ n: 1 }], key: ['n'] })).rejects.toMatchObject(INVALID)

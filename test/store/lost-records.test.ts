@@ -67,16 +67,19 @@ test.each([
   ['row records', without('row'), { page: 0, keptPage: 0 }],
   ['lists of columns', without('columnList'), { finalize: 0 }],
   ['forward objects', withoutForward, { keptPage: 0 }],
-] as const)('without %s', async (_, damage, failing) => {
-  const opened = await openRich()
-  const people = await tableOf(opened.store.team('acme'), 'people')
-  const { rows } = await people.page()
-  const rowId = rows.find(({ n }) => n === 50)?.$rowID ?? ''
-  await damage(opened)
+] as const)(
+  'a store that lost %s fails the operations that need them, and no others',
+  async (_, damage, failing) => {
+    const opened = await openRich()
+    const people = await tableOf(opened.store.team('acme'), 'people')
+    const { rows } = await people.page()
+    const rowId = rows.find(({ n }) => n === 50)?.$rowID ?? ''
+    await damage(opened)
 
-  const store = await reopened(opened)
+    const store = await reopened(opened)
 
-  const found = await readAll(store.team('acme'), rowId)
-  const corrupt = Object.fromEntries(Object.keys(failing).map((what) => [what, 'DATA_CORRUPT']))
-  expect(found).toEqual({ ...GOOD, ...corrupt })
-})
+    const found = await readAll(store.team('acme'), rowId)
+    const corrupt = Object.fromEntries(Object.keys(failing).map((what) => [what, 'DATA_CORRUPT']))
+    expect(found).toEqual({ ...GOOD, ...corrupt })
+  },
+)

@@ -375,7 +375,7 @@ describe('a merge is refused', () => {
     [{ key: ['tags'] }, "column 'tags' has arrays"],
     [{ key: ['k'], missing: 'drop' }, 'missing must be keep or delete, not "drop"'],
     [{ key: ['k'], unnamed: 'delete' }, 'unnamed must be keep or empty, not "delete"'],
-    [{ key: ['k'], mode: 'replace' }, "a replace is missing: 'delete' with unnamed: 'empty'"],
+    [{ key: ['k'], mode: 'replace' }, "pass missing: 'delete' and unnamed: 'empty' to replace"],
     [{ key: ['k'], signal: 1 }, 'signal must be an AbortSignal'],
     [{ key: ['k'], wrong: 1 }, 'merge takes no "wrong"'],
   ])('with %j', async (request, message) => {
@@ -465,7 +465,7 @@ describe('a merge is refused', () => {
     }
   })
 
-  test('in a transaction, which goes on without it', async () => {
+  test('in a transaction, which continues without the merge', async () => {
     const store = await open()
     const table = await tableOf(store, [{ email: 'a', n: 1 }])
     await store.team('t').transaction(async (t) => {

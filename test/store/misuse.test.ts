@@ -621,7 +621,7 @@ describe.each(Object.entries(GROUPS))('%s', (group, calls) => {
   )
 })
 
-test('of the wrong values these work', () => {
+test('these of the wrong values are accepted', () => {
   expect(takenBy).toMatchInlineSnapshot(`
     {
       "FILE readable": "0: undefined | 0: null | 0.start: 0 | 0.limit: 0",
@@ -766,7 +766,7 @@ test('a contract answers what is no request', async () => {
   }
 })
 
-test('what is wrong is named, and what to do about it', async () => {
+test('the message says what is wrong, and what to do', async () => {
   const notAwaited = node.openDirectory(newPath())
   const said = async (use: () => unknown): Promise<string> => {
     try {

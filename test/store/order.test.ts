@@ -158,7 +158,7 @@ function shuffled(count: number): { n: number; at: number }[] {
 const BY_N: Order = [{ column: 'n', descending: true }]
 
 describe('pages', () => {
-  test('are of one version by their continuations, while rows are written between them', async () => {
+  test('show one version by their continuations, while rows are written between the pages', async () => {
     const options = { inlineRowsMax: 1_000 }
     const table = await tableOf(shuffled(300), undefined, options)
     const before = await listed(table.scan({ orderBy: BY_N }))

@@ -35,7 +35,7 @@ test.each([0, 1_000])(
   },
 )
 
-test('an overwrite that keeps IDs ends, though a row is deleted whenever it has found them', async () => {
+test('an overwrite that keeps IDs ends, even if a row is deleted each time after it has found the IDs', async () => {
   const objects = memoryObjects()
   const ids: string[] = []
   const deletes: Promise<unknown>[] = []

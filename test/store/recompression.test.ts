@@ -637,7 +637,7 @@ describe('a recompression of small segments', () => {
   test.each([
     ['that share objects', true],
     ['that have objects of their own', false],
-  ])('%s puts them together into one', async (_, isAtOnce) => {
+  ])('%s become one object', async (_, isAtOnce) => {
     const { store, objects, segments, table } = await openSmall(isAtOnce)
     const [before, count] = [await stateOf(table), (await objects.list('')).length]
     expect(count < CHUNKS).toBe(isAtOnce)

@@ -98,7 +98,7 @@ describe('rows as texts of several formats', () => {
     expect(JSON.stringify(written[0])).toContain('3.50')
   })
 
-  test('of which one does not fit are refused by its number, and nothing else is taken for them', async () => {
+  test('are refused with the number of the chunk that does not fit, and so is anything but chunks', async () => {
     await using store = await openMemory()
     const team = store.team('t')
     const schema = { columns: [{ id: 'n', type: 'number' }] } as const
@@ -333,7 +333,7 @@ describe('rows behind one that does not fit', () => {
     expect(await team.tables()).toHaveLength(1)
   })
 
-  test('are read where they decide what becomes of it', async () => {
+  test('are read if they decide what happens to that row', async () => {
     const store = await open()
     const table = await tableOf(store, [{ n: 1 }])
     const { read, forms } = source('x')

@@ -241,7 +241,7 @@ describe('keys', () => {
     await put(fresh.target, ['fresh'])
   })
 
-  test('are two at most: what a third one pushed out proves nothing any more', async () => {
+  test('are two at most: a key that a third one replaced verifies nothing any more', async () => {
     const files = await openFileStore()
     const { team, put, clock } = files
     const old = await team.files.createUpload(ABOUT)

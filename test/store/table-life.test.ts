@@ -109,7 +109,7 @@ describe('what a table is', () => {
     expect(await team.tablesByName('')).toEqual([])
   })
 
-  test('nobody knows when a table of an earlier version was created, nor of a missing one anything', async () => {
+  test('the creation time of a table of an earlier version is unknown, and a missing table has no facts', async () => {
     const { team, make, partition } = await openLife()
     const table = await make('old')
     const [[key, head] = []] = await all(partition, KEY_SPACE.tableHead)
@@ -559,8 +559,16 @@ describe('a table whose columns change', () => {
         '"s" (cells that are not empty: 2), "$odd" (cells that are not empty: 0). Name',
       ],
       [[N], ['s'], 'would lose their cells: "$odd" (cells'],
-      [[N, S], ['s', '$odd'], 'drop names no column to drop: the schema keeps column "s"'],
-      [[N, S], ['$odd', 'z'], 'drop names no column to drop: the table has no column "z"'],
+      [
+        [N, S],
+        ['s', '$odd'],
+        'drop names a column that is not dropped: the schema keeps column "s"',
+      ],
+      [
+        [N, S],
+        ['$odd', 'z'],
+        'drop names a column that is not dropped: the table has no column "z"',
+      ],
       [undefined, ['z'], 'the table has no column "z"'],
       [[N, S], 's', 'drop must be a list of column IDs, not "s"'],
       [[N, S], new Array(1), 'drop must be a list of column IDs, not '],

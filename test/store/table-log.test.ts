@@ -305,7 +305,7 @@ test('verify finds entries that cannot be read, and entries of later versions', 
 
   expect((await findingsOf(store)).map(({ kind, message }) => `${kind}: ${message}`)).toEqual([
     'record: Stored log entry cannot be read: record version 9 is unknown',
-    'record-mismatch: The log has an entry of version 9; the table has version 1',
+    'record-mismatch: The log has an entry of version 9, but the table has only version 1',
   ])
 })
 

@@ -291,7 +291,7 @@ test('a holder leaves as much room for idempotency keys as it takes, also after 
   for (const restart of [false, true]) {
     if (restart) await reopen()
     await expect(keep('one', 5)).rejects.toMatchObject(
-      exceeded('4 idempotency keys, as many as it leaves free of 8 (idempotencyKeysMax)'),
+      exceeded('4 idempotency keys, and must leave as many of 8 free (idempotencyKeysMax)'),
     )
     await keep('one', 1) // a repeat
   }

@@ -328,7 +328,7 @@ describe('at the same time', () => {
     expect(await read(file)).toBe('body 19')
   })
 
-  test('a newer PUT ends one that hangs, and what has hung is asked for no more', async () => {
+  test('a newer PUT ends a hanging PUT, whose source is read no further', async () => {
     const { team, put, read, listed } = await openFileStore()
     const { uploadId, target } = await team.files.createUpload(ABOUT)
     const reached = gate()

@@ -227,7 +227,7 @@ const FOUND: readonly (readonly [what: string, damage: Damage, kind: string, mes
     'an extent of a version that its table has not reached',
     entry(false, (given) => ({ ...given, version: LATE })),
     'row-version',
-    /^It has version 10000; its table has reached \d+$/,
+    /^It has version 10000; its table has versions 1 to \d+$/,
   ],
   [
     'an extent of version 0',
@@ -353,7 +353,7 @@ const FOUND: readonly (readonly [what: string, damage: Damage, kind: string, mes
       compacted((versions) => versions, true),
     ),
     'row',
-    /^A deleted row has a text$/,
+    /^A deleted row has cells$/,
   ],
   [
     'a row with a column twice',

@@ -128,7 +128,7 @@ const DAMAGES: readonly (readonly [
     'a change that begins another history',
     change(5, () => ({ since: 4 })),
     'record-mismatch',
-    'The change of version 5 claims all changes since version 4, and the one before it since version 1',
+    'The change of version 5 says that all changes exist since version 4, but the change before it since version 1',
   ],
   [
     'a change of a version that there is not yet',

@@ -274,7 +274,7 @@ describe('work is found by its hint', () => {
 })
 
 describe('of records over a segment', () => {
-  test('few have hints, and the segment is compacted all the same', async () => {
+  test('few have hints, but the segment is compacted', async () => {
     const [world, { store }] = await openRecompressed({
       maintenance: { compactionRecordsMin: 800 },
     })

@@ -36,7 +36,7 @@ export function argumentProblem(
   const long = /--\S+/.exec(option)?.[0] ?? option
   if (/ is ambiguous$/.test(problem)) {
     const form = long.startsWith('--') ? `${long}=VALUE` : `${long}VALUE`
-    return `${option} needs a value (as ${form} if it begins with a dash)`
+    return `${option} needs a value; a value that begins with a dash is given as ${form}`
   }
   return / argument missing$/.test(problem) ? `${option} needs a value` : problem
 }
@@ -74,7 +74,7 @@ function optionMeant(options: OptionSpecs, args: readonly string[]): string | un
 }
 
 function meantOption(word: string, options: OptionSpecs): string {
-  if (word === '--directory') return ': name the directory without it'
+  if (word === '--directory') return ': give the directory without this option'
   if (!word.startsWith('--')) return ''
   return didYouMean(word.slice(2), [...Object.keys(options), 'help'], (name) => `--${name}`)
 }

@@ -132,7 +132,7 @@ export async function runRestore(args: readonly string[], io: CommandIo): Promis
     directory: resolve(directory),
   }
   const when = new Date(createdAt).toISOString()
-  const text = `${records} records and ${objects} objects of ${when} in ${result.directory}`
+  const text = `restored ${records} records and ${objects} objects of ${when} into ${result.directory}`
   printResult(io, values.json, result, text)
   io.warn(
     `all versions are ${RESTORED_VERSION_STEP} greater than in the backup, so versions known to clients are no longer valid`,

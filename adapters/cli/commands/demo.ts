@@ -126,7 +126,7 @@ async function renderDemoLines(team: Team, { url, key, directory, tableId, rows 
   const table = `--table-id ${tableId}`
   return [
     `${renderCount(rows)} rows in ${directory}, served at ${url}`,
-    `the page: ${url}/ asks for the key ${key}`,
+    `the page: ${url}/ (enter the key ${key})`,
     ...(await linesToTry(team, TABLE, url, key)),
     '',
     '# The same by commands',

@@ -115,7 +115,7 @@ export async function runExport(
   if (values.json && path === '-') {
     throw new ProgramFailure(
       'usage',
-      '--json cannot be combined with FILE "-", which is the output',
+      '--json cannot be combined with FILE "-": both use the standard output',
     )
   }
   if (path !== '-') await checkPlace(path, values.overwrite)

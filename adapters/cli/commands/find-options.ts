@@ -12,18 +12,18 @@ export const FIND_OPTIONS = {
   search: {
     type: 'string',
     value: 'TEXT',
-    help: 'only rows in which a text column has this text, in any case',
+    help: 'only rows in which a text column contains this text, ignoring case',
     isRare: true,
   },
   columns: {
     type: 'string',
     value: 'A,B',
-    help: `only these columns, in this order, with row IDs in front for '$rowID'; a JSON array for IDs with a comma`,
+    help: `only these columns, in this order; '$rowID' puts row IDs first; a JSON array if an ID has a comma`,
   },
   sort: {
     type: 'string',
     value: 'A,B',
-    help: `rows sorted by these columns; --sort=-A,B has the greatest A first; or as JSON, such as [{ "column": "A", "locale": "de" }]`,
+    help: `sort the rows by these columns; --sort=-A,B begins with the greatest A; also JSON, such as [{ "column": "A", "locale": "de" }]`,
   },
 } as const satisfies OptionSpecs
 
@@ -69,7 +69,7 @@ function parseSortOption(text: string): NonNullable<ExportOptions['orderBy']> {
 }
 
 function noColumns(): ProgramFailure {
-  const problem = '--columns names no column; leave it out for all of them'
+  const problem = '--columns names no column; leave out --columns to get all'
   return new ProgramFailure('usage', problem)
 }
 

@@ -67,12 +67,16 @@ const OPTIONS = {
   },
   ...SERVER_OPTIONS,
   team: TEAM_OPTION,
-  table: { type: 'string', value: 'NAME', help: "a table, new or not (default: the file's name)" },
+  table: {
+    type: 'string',
+    value: 'NAME',
+    help: "a new or existing table (default: the file's name)",
+  },
   'table-id': { type: 'string', value: 'ID', help: 'the table with that ID' },
   'new-table': {
     type: 'boolean',
     default: false,
-    help: 'make a new table even if another one has the name',
+    help: 'create a table even if another has the same name',
     isRare: true,
   },
   mode: {
@@ -89,24 +93,24 @@ const OPTIONS = {
   missing: {
     type: 'string',
     value: 'keep|delete',
-    help: 'rows that are not in the files of a merge (default: keep)',
+    help: 'what a merge does with rows that its files lack (default: keep)',
     isRare: true,
   },
   unnamed: {
     type: 'string',
     value: 'keep|empty',
-    help: 'cells in columns that are not in the files of a merge (default: keep)',
+    help: 'what a merge does with cells of columns that its files lack (default: keep)',
     isRare: true,
   },
   schema: {
     type: 'string',
     value: 'FILE',
-    help: 'columns, as "import --check --json" prints them',
+    help: 'the columns, as "import --check --json" prints them',
   },
   'on-error': {
     type: 'string',
     value: 'abort|strict|drop|update',
-    help: 'misfits (default: abort); strict refuses short lines too',
+    help: 'what to do with values that do not fit (default: abort)',
   },
   rejects: {
     type: 'string',
@@ -117,12 +121,12 @@ const OPTIONS = {
   check: {
     type: 'boolean',
     default: false,
-    help: 'only list values that do not fit, columns and warnings',
+    help: 'import nothing; list columns, warnings and misfits',
   },
   resume: {
     type: 'boolean',
     default: false,
-    help: 'continue where this command was stopped; stay resumable',
+    help: 'continue where the same command was stopped; the first run needs it too',
     isRare: true,
   },
   format: {
@@ -134,7 +138,7 @@ const OPTIONS = {
   'allow-empty': {
     type: 'boolean',
     default: false,
-    help: 'import an empty or blank file as no rows; otherwise it is refused',
+    help: 'accept a file that is empty or blank (default: refuse it)',
     isRare: true,
   },
   'chunk-rows': {
@@ -165,9 +169,9 @@ export const IMPORT_COMMAND: CommandSpec = {
   details: [
     `Files compressed with gzip or zstd are unpacked, whatever their names; columns of several files are matched by name. After a failure, with exit code 1
     or 2, or a signal, no row is imported.`,
-    `--decimal: with "," 1,5 is a number; repeat it for several columns, as in --decimal price=, --decimal tax=, or name
-    those that have points, as in --decimal , --decimal rate=. --schema: also as "rowstash schema --json" prints it; it may
-    name columns as { "columns": [{ "id": "total", "type": "number" }] }.`,
+    `--decimal , reads 1,5 as a number in every column; --decimal price=, in one column; --decimal , --decimal rate=. in
+    every column but rate. --schema also takes what "rowstash schema --json" prints, or
+    { "columns": [{ "id": "total", "type": "number" }] }.`,
     `What the options leave open is detected from the first megabyte of a csv or tsv file, and reported: its encoding,
     delimiter, title, blanks around quotes, \\N for empty cells, and columns of numbers, days and booleans in a single
     notation. --dialect plain reads values as they are written. A value that contradicts the detection ends the import.`,
@@ -230,7 +234,7 @@ function checkRejects(
 ): void {
   if (path === STANDARD_INPUT) throw new ProgramFailure('usage', '--rejects needs a file')
   if (paths.some((read) => resolve(read) === resolve(path))) {
-    throw new ProgramFailure('usage', `--rejects must not be a file that is read: "${path}"`)
+    throw new ProgramFailure('usage', `--rejects must not name an input file: "${path}"`)
   }
   const [other] = [
     ...(check ? ['--check'] : []),

@@ -117,8 +117,11 @@ async function resumed(
     const isOther = cause instanceof ClientError && cause.type === 'stash_differs'
     if (!isOther) throw failure
     await client.deleteStash(resumeStash)
-    const problem = 'The input differs from the one that the import began with'
-    throw new ProgramFailure('failed', `${problem}; its rows are deleted: run the command again`)
+    const problem = 'The input has changed since the import began'
+    throw new ProgramFailure(
+      'failed',
+      `${problem}; the staged rows are deleted: run the command again`,
+    )
   }
 }
 

@@ -19,7 +19,7 @@ const OPTIONS = {
   team: {
     type: 'string',
     value: 'TEAM',
-    help: 'whose tables the key reaches (default of add: default; of list: all)',
+    help: 'the team whose tables the key reaches (default of add: "default"; of list: all teams)',
   },
   label: { type: 'string', value: 'TEXT', help: 'what the key is for' },
   scope: {
@@ -115,7 +115,7 @@ function checkUse(command: string, operands: readonly string[], values: object):
     throw new ProgramFailure('usage', `keys ${command} does not accept --${other}`)
   if (operands.length === (command === 'revoke' ? 1 : 0)) return
   const problem =
-    command === 'revoke' ? 'Specify the ID of one key' : `keys ${command} takes options`
+    command === 'revoke' ? 'Specify the ID of one key' : `keys ${command} takes only options`
   throw new ProgramFailure('usage', problem)
 }
 

@@ -29,7 +29,11 @@ const OPTIONS = {
     help: `the directory, or the database as postgres://USER@HOST:PORT/DATABASE?schema=NAME (default:
       ${POSTGRES_VARIABLE})`,
   },
-  to: { type: 'string', value: 'DIR|URL', help: 'the other of the two' },
+  to: {
+    type: 'string',
+    value: 'DIR|URL',
+    help: 'the target: a database if --from is a directory, otherwise a directory',
+  },
   s3: PLACE_OPTIONS.s3,
   json: { type: 'boolean', default: false, help: 'print the result as a line of JSON' },
 } as const satisfies OptionSpecs
@@ -124,7 +128,7 @@ async function moveIn(
 ): Promise<RestoreResult> {
   const source = await openExistingStore(directory, io).catch((failure: unknown) => {
     if (!isStoreError(failure) || failure.code !== 'STORE_LOCKED') throw failure
-    const advice = 'stop it first, or its changes would be missing'
+    const advice = 'stop the server first: the copy would miss its later changes'
     throw new ProgramFailure('failed', `${failure.message}; ${advice}`, { cause: failure })
   })
   const target = new Target(place, io)

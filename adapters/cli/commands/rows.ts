@@ -111,17 +111,22 @@ const WATCH_OPTIONS = {
   since: {
     type: 'string',
     value: 'VERSION',
-    help: 'begin with the changes after this version (default: with the next one)',
+    help: 'begin after this version (default: with the next change)',
   },
-  json: { type: 'boolean', default: false, help: 'each line is JSON in any case', isRare: true },
+  json: {
+    type: 'boolean',
+    default: false,
+    help: 'accepted, but each line is always JSON',
+    isRare: true,
+  },
 } as const satisfies OptionSpecs
 
 export const WATCH_COMMAND: CommandSpec = {
   name: 'watch',
   summary: 'print the changes of a table as they are made',
   usage: [`watch ${PLACE_FORM} --table NAME [options]`],
-  about: `Prints a line of JSON for each commit that changes the table, each once and in order, until
-    it is interrupted: version, operation, time, author and numbers of rows.`,
+  about: `Prints a line of JSON for each commit that changes the table, once and in order, until
+    the command is interrupted: version, operation, time, author and numbers of rows.`,
   options: WATCH_OPTIONS,
   notes: `After a restart, --since with the last version continues. With --directory it prints the changes
     up to now, as no other process can make more. Exit code 0: they are printed; 1: they cannot be read,

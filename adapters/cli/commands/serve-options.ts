@@ -39,7 +39,7 @@ export const SERVE_OPTIONS = {
     type: 'string',
     multiple: true,
     value: 'FILE',
-    help: 'a file of such keys, one per line, which others cannot read',
+    help: 'a file of such keys, one per line; refused if other users can read it',
   },
   'base-url': {
     type: 'string',
@@ -49,23 +49,21 @@ export const SERVE_OPTIONS = {
   'public-base-url': {
     type: 'string',
     value: 'URL',
-    help: `where anyone reaches the files, if they have a host name of their own, which separates them
-      from the origins of other pages (default: --base-url)`,
+    help: 'the URL of the files, if they have an origin of their own (default: --base-url)',
     isRare: true,
   },
   'admin-key-file': {
     type: 'string',
     value: 'FILE',
-    help: `a file of keys for /metrics and /admin, one per line, as a scraper of metrics needs one; a
-      file that other users can read is refused (default: only the key that the commands on this
-      machine use)`,
+    help: `a file of keys for /metrics and /admin, one per line, such as for a scraper; refused if other
+      users can read it (default: only the key that the commands on this machine use)`,
     isRare: true,
   },
   'cors-origin': {
     type: 'string',
     multiple: true,
     value: 'ORIGIN',
-    help: `pages of this origin may use the API in a browser; may be repeated, "*" is every origin
+    help: `an origin whose pages may use the API in a browser, "*" for every origin; may be repeated
       (default: none)`,
     isRare: true,
   },
@@ -73,7 +71,7 @@ export const SERVE_OPTIONS = {
     type: 'string',
     multiple: true,
     value: 'APPID',
-    help: 'an app that exists; may be repeated (default: every app exists)',
+    help: 'an app ID that uploads may name; may be repeated (default: any)',
     isRare: true,
   },
   'allow-private-sources': {

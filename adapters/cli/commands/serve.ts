@@ -299,7 +299,7 @@ function printReady(
   }
   const place = keyFile === undefined ? '' : ` (kept in ${keyFile})`
   if (key !== undefined) io.print(`key ${key}${place}`)
-  else if (keyFile !== undefined) io.print(`key as in ${keyFile}`)
+  else if (keyFile !== undefined) io.print(`the key is in ${keyFile}`)
   io.print(`listening on ${url}`)
 }
 

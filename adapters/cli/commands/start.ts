@@ -47,7 +47,7 @@ async function serveLocally(signal: AbortSignal): Promise<void> {
     if ((await team.tableNames()).length === 0) await importDataSet(server.url, key, signal)
     for (const line of await linesToTry(team, TABLE, server.url, key)) print(line)
     print('')
-    print(`the page: ${server.url}/ asks for the key ${key}`)
+    print(`the page: ${server.url}/ (enter the key ${key})`)
     print(`listening on ${server.url}, data in ${directory}; Ctrl-C stops it`)
     await whenAborted(signal)
   } finally {

@@ -32,9 +32,9 @@ export const STATS_COMMAND: CommandSpec = {
   name: 'stats',
   summary: 'show sizes, counts and metrics of a store',
   usage: [`stats ${PLACE_FORM} [--json]`],
-  about: `Prints numbers of a store, each as name, tab and value: tables, rows, stashes. tableBytes:
-    the rows as they are stored, after compression; directoryBytes: all files, including those that garbage collection has not
-    deleted yet, such as orphans, which "rowstash verify" counts. Of a server, even one that has the directory open, it prints all metrics, like GET
+  about: `Prints numbers of a store, each as name, tab and value: tables, rows, stashes. tableBytes is
+    the size of the rows after compression. directoryBytes is the size of all files, including those not
+    deleted yet, such as orphans, which "rowstash verify" counts. If a server has the store open, all its metrics are printed, as by GET
     /metrics.`,
   options: OPTIONS,
   notes: 'Exit code 0: done; 1: the store cannot be read; 2: a usage error.',
@@ -65,7 +65,7 @@ async function readStats(
   const opened = await openStoreOrServer(
     place,
     io,
-    'use --url, with one of its adminKeys, if it serves the store',
+    'if it serves the store, use --url with one of its adminKeys',
   )
   if ('served' in opened) {
     return fetchMetrics(opened.served.url, opened.served.adminKey, io.signal)
@@ -116,7 +116,7 @@ async function fetchMetrics(url: string, key: string, signal: AbortSignal): Prom
   if (answer.ok) {
     const numbers = parseMetricNumbers(text)
     if (Object.keys(numbers).some((name) => name.startsWith('rowstash_'))) return numbers
-    throw new ProgramFailure('failed', `The server at ${url} has no metrics of rowstash`)
+    throw new ProgramFailure('failed', `The server at ${url} serves no metrics of rowstash`)
   }
   await answer.body?.cancel()
   const isRefused = [401, 403, 404].includes(answer.status)

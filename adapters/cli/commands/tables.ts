@@ -60,7 +60,7 @@ const TYPES_OPTIONS = {
   'table-id': { ...TABLE_OPTIONS['table-id'], help: 'only the table with that ID' },
   json: {
     ...JSON_OPTION,
-    help: 'print the names and the text for each table as a line of JSON, without the import',
+    help: 'print the names and the text of each table as a line of JSON, without import lines',
   },
 } as const satisfies OptionSpecs
 

@@ -42,8 +42,8 @@ export const VERIFY_COMMAND: CommandSpec = {
     store.verify().`,
   options: OPTIONS,
   hasOperands: true,
-  notes: `An orphan is an object or a record that nothing refers to, such as an interrupted import
-    leaves behind. It only takes up space, and the store deletes it in time. Exit code 0: nothing is damaged;
+  notes: `An orphan is an object or a record that nothing refers to, such as
+    one left by an interrupted import. It only takes up space, and the store deletes it in time. Exit code 0: nothing is damaged;
     1: something is; 2: the store cannot be opened.`,
   details: [PLACE_ENVIRONMENT],
 }

@@ -29,7 +29,7 @@ export function adviceMessage(advice: Advice): string {
     case 'headerLooksLikeData':
       return `the header looks like a row, because it has the value ${value}; ${remedy} reads it as a row`
     case 'trimmed':
-      return 'blanks around fields are removed, because quotes follow them'
+      return 'blanks around fields are removed, because some precede quotes'
     case 'backslashes':
       return 'backslashes before quotes in fields are removed'
     case 'nulls':
@@ -43,9 +43,9 @@ export function adviceMessage(advice: Advice): string {
     case 'comments':
       return `${many('comment is', 'comments are')} left out${first}`
     case 'pointsUnsure':
-      return `${name} has points that may separate thousands, such as ${value}${ifRemedy(`; ${remedy} reads them in this way`)}`
+      return `${name} has points that may separate thousands, such as ${value}${ifRemedy(`; ${remedy} reads them as such`)}`
     case 'datesUnread':
-      return `${name} has days with two readings, such as ${value}${ifRemedy(`; ${remedy} reads them`)}`
+      return `${name} has days that can be read in two ways, such as ${value}${ifRemedy(`; ${remedy} reads them`)}`
     case 'numbers':
     case 'dates':
     case 'dateTimes':
@@ -64,7 +64,7 @@ function messageOfColumn({ code, column = '', count = 0 }: Advice): string | und
       return `a column without a name is called ${name}`
     case 'columnDropped':
       return count > 0
-        ? `${name} and the next ${count - 1}, written by --rejects, are left out`
+        ? `${name} and the ${count - 1} columns after it are left out, because --rejects added them`
         : 'a column without a name and without values is left out'
     case 'binary': {
       const others = count > 1 ? ` and ${renderCount(count - 1)} more` : ''

@@ -13,13 +13,13 @@ export const DIALECT_OPTIONS = {
   delimiter: {
     type: 'string',
     value: 'D',
-    help: 'of csv and tsv: one character, comma, semicolon, tab or pipe (default: detected)',
+    help: 'one character, comma, semicolon, tab or pipe (default: detected)',
   },
   decimal: {
     type: 'string',
     multiple: true,
     value: '.|,',
-    help: 'in csv and tsv (default: detected); COLUMN=, for one column',
+    help: 'decimal mark (default: detected); COLUMN=, for one column',
   },
   encoding: {
     type: 'string',
@@ -29,7 +29,7 @@ export const DIALECT_OPTIONS = {
   header: {
     type: 'string',
     value: 'present|absent|NAMES',
-    help: 'whether the first line names the columns (default: present), or their names, as in id,city',
+    help: 'whether the first line names the columns (default: present); or the names, as in id,city',
     isRare: true,
   },
   'skip-lines': {
@@ -47,8 +47,8 @@ export const DIALECT_OPTIONS = {
   quotes: {
     type: 'string',
     value: 'strict|relaxed',
-    help: `with relaxed, a quote inside a field that does not begin with one is text, as spreadsheets
-      write it; with strict (default), it is refused`,
+    help: `relaxed: a quote in an unquoted field is text, as spreadsheets write it; strict (default): it
+      is refused`,
     isRare: true,
   },
   quote: { type: 'string', value: 'C', help: 'the character around fields', isRare: true },
@@ -97,7 +97,7 @@ export const DIALECT_OPTIONS = {
   'blank-lines': {
     type: 'string',
     value: 'keep|skip',
-    help: 'whether lines without a value are rows (default: skip, but of one column)',
+    help: 'whether lines without a value are rows (default: skip; keep if there is one column)',
     isRare: true,
   },
   'extra-fields': {
@@ -109,13 +109,13 @@ export const DIALECT_OPTIONS = {
   at: {
     type: 'string',
     value: 'PATH',
-    help: 'where in a JSON object the array of rows is, as in data.items (default: the only one)',
+    help: 'the path of the array of rows in a JSON object, as in data.items (default: the only array)',
     isRare: true,
   },
   binary: {
     type: 'string',
     value: 'text',
-    help: 'read parquet bytes that are not marked as text as UTF-8; other bytes are refused',
+    help: 'read parquet bytes as UTF-8 text, even if they are not marked as text',
     isRare: true,
   },
   nested: {

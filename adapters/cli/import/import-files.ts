@@ -197,8 +197,8 @@ async function* readFileChunks(
 async function* chunksAgain(given: FileImport): AsyncGenerator<RowChunk> {
   for (const file of given.files) {
     if (await canReadAgain(file)) continue
-    const problem = `The check of a merge into a directory reads its files twice, which "${file.path}" cannot be`
-    throw new ProgramFailure('failed', `${problem}: write it to a file, and check that`)
+    const problem = `The check of a merge into a directory reads each input twice, but "${file.path}" can be read only once`
+    throw new ProgramFailure('failed', `${problem}: write it to a file, and check the file`)
   }
   const none = () => undefined
   const again = { ...given, longLines: new LongLines(true) }

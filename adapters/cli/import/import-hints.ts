@@ -11,7 +11,7 @@ const RELAXED_HINT =
 
 /** Messages about quotes that `--quotes relaxed` would accept. */
 const QUOTE_PROBLEM =
-  /A quote in a field that does not begin with one|quote (that )?is not closed|inside a quoted field/i
+  /A quote in an unquoted field|quote (that )?is not closed|inside a quoted field/i
 
 /** Advice for a malformed file. @param report - The report so far. */
 export function hintOfFault(

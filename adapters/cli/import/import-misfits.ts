@@ -41,7 +41,7 @@ export function hintOfMisfit(
   // No option can add a key to a row.
   if (KEY_RULE.test(message)) return '; complete such rows, or leave them out of the file'
   // The rejected value is an object, or an array with an object or an array in it.
-  const isNested = /no column holds objects, not |booleans alone, not \[.*[[{]/s.test(message)
+  const isNested = /boolean or an array, not |and booleans, not \[.*[[{]/s.test(message)
   if (isNested && files.every(({ nested }) => nested === undefined)) {
     return '; --nested flatten makes columns of objects, as in customer.name, --nested text keeps their JSON, --on-error drop leaves them empty'
   }
@@ -95,8 +95,9 @@ export function warningsOfMisfits(
     found.set(column, { count: count + 1, mayBeThousands: may && isUnsureComma(value) })
   }
   return [...found].map(([column, { count, mayBeThousands: may }]) => {
-    const values = count === 1 ? '1 refused number' : `${renderCount(count)} refused numbers`
-    const message = `${values} in column '${renderName(column)}' with a comma: ${remedyOfComma(column, may)}`
+    const values =
+      count === 1 ? '1 refused number has' : `${renderCount(count)} refused numbers have`
+    const message = `${values} a comma in column '${renderName(column)}': ${remedyOfComma(column, may)}`
     return { type: 'decimalComma', column, count, message }
   })
 }

@@ -86,7 +86,10 @@ export function parsePostgresPlace(
   const parsed = urls.map((url) => parsePostgresUrl(source, url))
   const [first] = parsed.map(settingsOf)
   if (parsed.some((url) => JSON.stringify(settingsOf(url)) !== JSON.stringify(first))) {
-    throw new ProgramFailure('usage', `The URLs of ${source} differ in schema or pgbouncer`)
+    throw new ProgramFailure(
+      'usage',
+      `The URLs of ${source} must have the same schema and pgbouncer`,
+    )
   }
   const isExposed = postgres !== undefined && parsed.some(hasPassword)
   return {

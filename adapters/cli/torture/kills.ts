@@ -183,7 +183,7 @@ function describe(lane: number, expected: LaneState, found: LaneState): string {
     ).length
     return `${part}: ${lost} lost, ${extra} more, ${changed} changed`
   })
-  return `Lane ${lane} is not what was acknowledged: ${parts.join('; ')}`
+  return `Lane ${lane} differs from what was acknowledged: ${parts.join('; ')}`
 }
 
 async function deleteFiles(store: Store): Promise<void> {

@@ -113,11 +113,8 @@ async function readMeta(connection: PostgresConnection, { meta }: TableNames): P
   const values = new Map(rows.map(([name, value]) => [name, Number(value)]))
   const format = values.get('format')
   if (format === FILLING) {
-    const problem = `The store in ${meta} is incomplete: it is being filled, or filling it was interrupted`
-    throw new StoreError(
-      'FORMAT_UNKNOWN',
-      `${problem}; if no process is filling it, drop its tables`,
-    )
+    const problem = `The store in ${meta} is incomplete: a copy into it is running, or was interrupted`
+    throw new StoreError('FORMAT_UNKNOWN', `${problem}; if none is running, drop its tables`)
   }
   if (format !== undefined && format >= FILLED_FIRST && format < FILLED) {
     const where = `where name = 'format' and value = ${format}`

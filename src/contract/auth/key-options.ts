@@ -64,7 +64,7 @@ function resolveKey(given: unknown, place: string): ContractKey {
   const problem = keyProblem(key)
   if (problem !== undefined) {
     const isMissing = typeof key !== 'string' || key === '' || NO_KEYS.has(key)
-    const hint = isMissing ? '; is the environment variable that it is read from set?' : ''
+    const hint = isMissing ? '; is its environment variable set?' : ''
     throw optionError(`${place}.key`, `${problem}${hint}`)
   }
   const [member, rule] = identityProblem(wanted) ?? []

@@ -25,7 +25,7 @@ export function checkMaySee(caller: Caller, what: string): void {
 export function shownFailure(caller: Caller, failure: unknown, isOwn = true): unknown {
   if (maySee(caller) || !isStoreError(failure)) return failure
   if (failure.code === 'KEY_NOT_UNIQUE') {
-    return withoutValue(failure, 'The key is not unique', 'one that no other row has')
+    return withoutValue(failure, 'The key is not unique', 'a key that no other row has')
   }
   const { column, value, chunk } = failure
   if (value === undefined || (isOwn && chunk === undefined)) return failure

@@ -172,7 +172,7 @@ function* parseStashObject(part: JsonPart, team: CallTeam): Steps<Stash> {
 }
 
 function parseStashReference(members: Members, part: JsonPart, team: CallTeam): Stash {
-  if (members.size > 1) throw invalidRequest('body', "'$stashID' must stand alone")
+  if (members.size > 1) throw invalidRequest('body', "'$stashID' must be the only member")
   const stashId: unknown = parsePart(part)
   if (typeof stashId !== 'string') throw invalidRequest('body', "'$stashID' must be a string")
   const problem = stashNameProblem('Stash ID', stashId)

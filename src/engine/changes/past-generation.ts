@@ -116,9 +116,9 @@ function sinceOf(history: Bytes | null): number {
 export function hasNone({ options }: TeamContext): StoreError {
   const what =
     options.historyRetentionMs > 0
-      ? 'its history begins with its next change'
-      : 'open the store with historyRetentionMs, and the history begins with the next change'
-  return historyGone(`The table has no history of its last change: ${what}`)
+      ? 'history begins with the next change'
+      : 'open the store with historyRetentionMs to keep changes from then on'
+  return historyGone(`The last change of the table was not kept: ${what}`)
 }
 
 function notKept(team: TeamContext, version: number, since?: number): StoreError {

@@ -198,6 +198,6 @@ function wrongColumn(name: string, id: string, why: string): StoreError {
 
 function tooManyGroups(most: string): StoreError {
   return invalidArgument(
-    `groups: there are more than ${most}; group by fewer columns, or fewer rows with where`,
+    `groups: there are more than ${most}; group by fewer columns, or select fewer rows with where`,
   )
 }

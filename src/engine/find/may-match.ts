@@ -105,8 +105,8 @@ class WantedValue {
   readonly #comparison: Comparison
   readonly #bytes: Bytes
   /**
-   * undefined: this value cannot be looked up in filters. They have the hash of the text of a moment, for example, and
-   * one moment has several texts.
+   * undefined: this value cannot be looked up in filters, which have hashes of texts. A moment, for example, has several
+   * texts.
    */
   readonly #hash: number | undefined
   readonly #number: Decimal | null

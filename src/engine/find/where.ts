@@ -231,7 +231,7 @@ class WhereReader {
     if (!Array.isArray(given)) throw wrongValue(column, 'in', given, 'an array of values')
     if (given.length > WHERE_LIST_MAX) {
       throw whereTooLarge(
-        `has ${given.length} values in one in; at most ${WHERE_LIST_MAX} are allowed`,
+        `has ${given.length} values in one list of in; at most ${WHERE_LIST_MAX} are allowed`,
       )
     }
     this.#count(given.length)

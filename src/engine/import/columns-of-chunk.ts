@@ -77,11 +77,14 @@ export class ColumnsOfChunk {
     if (known !== undefined) return known
     const place = this.isText ? HEADER : { row: this.rowCount }
     if (id.length > COLUMN_ID_CHARS_MAX) {
-      throw invalidRows(`A column ID of more than ${COLUMN_ID_CHARS_MAX} characters`, place)
+      throw invalidRows(`A column ID has more than ${COLUMN_ID_CHARS_MAX} characters`, place)
     }
     const { columnsMax } = this.limits
     if (this.#columns.size >= columnsMax) {
-      throw invalidRows(`More than ${columnsMax} columns with '${id}'`, { ...place, column: id })
+      throw invalidRows(`Column '${id}' exceeds the limit of ${columnsMax} columns`, {
+        ...place,
+        column: id,
+      })
     }
     const column = {
       id,

@@ -105,7 +105,7 @@ export function foreignOption(
   const name = isJson(format)
     ? DIALECT_NAMES.find((known) => known !== 'encoding' && dialect[known] !== undefined)
     : undefined
-  return name && { name, problem: `is of csv and tsv only, not of ${format}` }
+  return name && { name, problem: `is only for csv and tsv, not ${format}` }
 }
 
 /** A source of rows, with its format. */

@@ -98,7 +98,7 @@ const BLANK_TEXT = /^\ufeff?[ \t\r\n]*$/
 function pathForText(text: string, format: SourceFormat): StoreError {
   const problem = `the text of rows ${shown(text)} looks like a path or a URL`
   const advice = `pass the content, such as { ${format}: createReadStream(path) } or the body of a response`
-  return invalidRowsInput(`${problem}: ${advice}; a header alone ends with a line end`)
+  return invalidRowsInput(`${problem}: ${advice}; end a header without rows with a line break`)
 }
 
 /** Number of bytes of a text that are scanned for ends of rows in one turn of the event loop. */

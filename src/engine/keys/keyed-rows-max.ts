@@ -9,14 +9,14 @@ export const KEYED_ROWS_MAX = 2_097_152
 /** The error for an operation that links rows. */
 export function tooManyKeys(): StoreError {
   return refused(
-    `One operation adds at most ${KEYED_ROWS_MAX} rows to a table with a key; give it the first rows, and add the others with addRows or merge`,
+    `One operation adds at most ${KEYED_ROWS_MAX} rows to a table with a key; add the rows in several operations`,
   )
 }
 
 /** The error for a table that is given a key. */
 export function tooManyToKey(): StoreError {
   return refused(
-    `A table can be given a key if at most ${KEYED_ROWS_MAX} of its rows have a value in every column of the key, and this one has more; create a table with the key from the first rows, and add the others in several operations`,
+    `The table has more than ${KEYED_ROWS_MAX} rows with a value in every column of the key, and cannot get the key; create a table with the key, and add the rows in several operations`,
   )
 }
 

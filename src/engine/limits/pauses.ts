@@ -38,7 +38,7 @@ export class Pauses {
     const { monotonic } = this.#look()
     if (this.#pause === undefined || monotonic - this.#pause.endedAt >= this.#graceMs) return
     const what = `This process paused for ${Math.round(this.#pause.ms)} ms`
-    const message = `${what}, longer than orphanGraceMs: what it was reading may be gone; try again`
+    const message = `${what}, longer than orphanGraceMs: objects that it was reading may be deleted; try again`
     throw new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged' })
   }
 

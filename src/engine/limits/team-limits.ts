@@ -378,7 +378,7 @@ function tooManyIdempotencyKeys(idempotencyKeysMax: number): StoreError {
 }
 
 function tooManyHeldKeys(held: number, idempotencyKeysMax: number): StoreError {
-  const kept = `${held} idempotency keys, as many as it leaves free of ${idempotencyKeysMax} (idempotencyKeysMax)`
+  const kept = `${held} idempotency keys, and must leave as many of ${idempotencyKeysMax} free (idempotencyKeysMax)`
   return new StoreError(
     'LIMIT_EXCEEDED',
     `The API key, which is limited to tables, has ${kept}: ${WITHOUT_KEY}`,

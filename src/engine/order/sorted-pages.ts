@@ -146,7 +146,7 @@ function tokenOf(
   const isOfQuery = token !== null && sameBytes(token.queryHash, hash.subarray(0, QUERY_HASH_BYTES))
   if (!isOfQuery && (token ?? parseContinuation(text, base)) !== null) {
     throw invalidArgument(
-      'The continuation belongs to another where or orderBy: pass the same as for its page',
+      'The continuation belongs to a query with another where or orderBy: repeat the query that returned it',
     )
   }
   if (token !== null && sameBytes(token.table, table)) return token
@@ -243,7 +243,7 @@ async function listOf(
 function toListGone(failure: unknown, version: number): unknown {
   if (!isStoreError(failure) || failure.code !== 'HISTORY_GONE') return failure
   const gone = `the table has changed, and its order of version ${version} is no longer kept`
-  const remedy = 'begin again without it, or continue by row number with from'
+  const remedy = 'begin again without a continuation, or pass the row number as from'
   return continuationInvalid(`${gone}: ${remedy}`)
 }
 

@@ -71,7 +71,9 @@ export function checkNewNames(given: unknown): ReadonlyMap<string, string> {
   const names = isRecord(given) ? Object.entries(given) : null
   const isText = (pair: [string, unknown]): pair is [string, string] => typeof pair[1] === 'string'
   if (names?.every(isText)) return new Map(names)
-  throw invalidArgument(`rename must have display names by column ID, not ${shown(given)}`)
+  throw invalidArgument(
+    `rename must be an object of display names by column ID, not ${shown(given)}`,
+  )
 }
 
 type Words = readonly [isTrue: string, isFalse: string] | undefined

@@ -338,7 +338,7 @@ function parseConversion(
   if (wanted === undefined) throw invalidArgument('convert has no column')
   if (booleans !== undefined && !(wanted.type.kind === 'boolean' && areBooleanWords(booleans))) {
     throw invalidArgument(
-      'booleans of convert must be the words for true and false, of a conversion to boolean',
+      'booleans of convert must be the words for true and false, and needs the type boolean',
     )
   }
   return {
@@ -408,7 +408,7 @@ const MERGE_ARGUMENTS = [
 ]
 
 const NO_MODE =
-  "merge takes no mode: a replace is missing: 'delete' with unnamed: 'empty', an upsert has neither"
+  "merge takes no mode: pass missing: 'delete' and unnamed: 'empty' to replace, neither to upsert"
 
 /** The names of the choices in digests (FORMAT.md, section 4). */
 const MODES = {

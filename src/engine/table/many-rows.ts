@@ -142,7 +142,7 @@ export async function updateRows(
       if (changed === undefined || changed.size === 0) continue
       const text = spliceRowText(hideDropped(stored.text, schema.past, stored.version), changed)
       const { schemaNumber: storedUnder } = stored
-      // If a column is retyped, the row may still have a cell of the old type: it keeps the number that tells so.
+      // If a column is retyped, the row may still have a cell of the old type, so its schema number stays.
       const isOfNext = newSchema?.retypes !== true && storedUnder === generation.schemaNumber
       const schemaNumber = isOfNext ? next.schemaNumber : storedUnder
       try {

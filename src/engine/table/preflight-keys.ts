@@ -25,7 +25,7 @@ const KEY_CHARS_MAX = 67_108_864
 /** Maximum number of rows for which one bucket per row is read. For more rows, the whole index is scanned. */
 const LOOK_UPS_MAX = 1_024
 
-/** The number of an input row stands in as a position: these many low bits are the slot, the others the extent. */
+/** The number of an input row is used as a position: its lowest bits, this many, are the slot, the others the extent. */
 const SLOT_BITS = 16
 
 /** The cells of the key in the rows of a segment, or of a part of it. */

@@ -122,7 +122,7 @@ function lostColumns(
     const details = { column: id }
     throw new StoreError(
       'REQUEST_VALIDATION_ERROR',
-      `drop names no column to drop: ${problem}`,
+      `drop names a column that is not dropped: ${problem}`,
       details,
     )
   }

@@ -179,10 +179,10 @@ class HistoryWalk {
     }
     const wanted = isNext ? last.since : null
     if (since < version && (wanted === null || since === wanted)) return
-    const before = wanted === null ? '' : `, and the one before it since version ${wanted}`
+    const before = wanted === null ? '' : `, but the change before it since version ${wanted}`
     this.#tell(
       'record-mismatch',
-      `The change of version ${version} claims all changes since version ${since}${before}`,
+      `The change of version ${version} says that all changes exist since version ${since}${before}`,
     )
   }
 

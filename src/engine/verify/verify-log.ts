@@ -46,7 +46,7 @@ async function verifyLog(
         findings.add(toReadProblem(failure, 'record'), where)
       }
       if (version <= latest) continue
-      const message = `The log has an entry of version ${version}; the table has version ${latest}`
+      const message = `The log has an entry of version ${version}, but the table has only version ${latest}`
       findings.add({ kind: 'record-mismatch', message }, where)
     }
   }

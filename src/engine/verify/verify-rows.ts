@@ -167,7 +167,7 @@ class RowWalk {
       this.#tell({ kind: 'record-mismatch', message: `It has ${rowCount} rows` }, extent)
     }
     if (version < 1 || version > versionMax) {
-      const message = `It has version ${version}; its table has reached ${versionMax}`
+      const message = `It has version ${version}; its table has versions 1 to ${versionMax}`
       this.#tell({ kind: 'row-version', message }, extent)
     }
     if (segment === null) return
@@ -197,7 +197,7 @@ class RowWalk {
         tell({ kind: 'record-mismatch', message: `Its extent has only ${rowCount} rows` })
       }
       if (version < 1 || version > versionMax) {
-        const message = `It has version ${version}; its table has reached ${versionMax}`
+        const message = `It has version ${version}; its table has versions 1 to ${versionMax}`
         tell({ kind: 'row-version', message })
       }
       if (schemaNumber > generation.schemaNumber && schemaNumber !== EARLIER_SCHEMA) {

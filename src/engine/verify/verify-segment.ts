@@ -73,7 +73,7 @@ function valueProblems(
 ): Problem[] {
   const wrong = check?.wrongCell(frame) ?? null
   if (wrong === null) return []
-  const message = `The footer rules out the value of column ${wrong.key.slice(0, -1)}`
+  const message = `The value filter does not cover the value of column ${wrong.key.slice(0, -1)}`
   return [{ kind: 'summary', message, place: `row ${firstRow + wrong.row}` }]
 }
 
@@ -98,7 +98,7 @@ function versionProblems(
   for (let row = 0; row < rowCount; row++) {
     const version = versionOf(row)
     if (version >= 1 && version <= versionMax) continue
-    const message = `A row has version ${version}; its table has reached ${versionMax}`
+    const message = `A row has version ${version}; its table has versions 1 to ${versionMax}`
     return [{ kind: 'row-version', message, place: `row ${row}` }]
   }
   return []
@@ -130,7 +130,7 @@ class RowCheck {
 
   add(row: number, text: string): void {
     if (this.#footer.isDeleted?.(row)) {
-      if (text !== '') this.#tell(row, 'A deleted row has a text')
+      if (text !== '') this.#tell(row, 'A deleted row has cells')
       return
     }
     const names = new Set<string>()

@@ -430,7 +430,7 @@ const refusals: ContractCase[] = [
     async run(api) {
       const path = '/tables/import?'
       for (const [query, fromUrl, message] of [
-        ['csv.delimiter=;', SOURCE_URLS.json, /no delimiter, which is of csv and tsv only/],
+        ['csv.delimiter=;', SOURCE_URLS.json, /no delimiter, which is only for csv and tsv/],
         ['json.at=data', SOURCE_URLS.csv, /no at, which is only for json/],
         ['json.nested=text', SOURCE_URLS.csv, /no nested, which is only for json and ndjson/],
         ['csv.dialect=detect', SOURCE_URLS.oddCharset, /charset "x-none"/],

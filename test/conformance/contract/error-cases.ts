@@ -184,7 +184,7 @@ const rowNotFound: ContractCase[] = [
     },
   },
   {
-    name: 'row_not_found: delete never',
+    name: 'DELETE of a missing row is never row_not_found',
     run: async (api) => {
       const table = await api.createTyped({ n: 'number' }, [{ n: 1 }])
       for (const id of UNKNOWN_ROWS) await api.ok('DELETE', `${table.rows}/${id}`)

@@ -178,7 +178,7 @@ export const mergeCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a merge is refused for what is wrong with it',
+    name: 'a merge is refused for a wrong parameter, a missing key, an old version and a missing table',
     run: async (api) => {
       const table = await api.createTyped(TYPES, ROWS)
       const body = [{ email: 'a' }]

@@ -131,7 +131,10 @@ export const rowCases: readonly StoreCase[] = [
       await table.addRows({ tsv: 'n\tm\n5\tx,y\n', dialect: 'detect' })
       await table.addRows({ ndjson: '{"n":6}\n', dialect: 'detect' })
       await assert.rejects(() => table.addRows({ csv: 'n\n1', quote: 'xx' }), /"quote" must be/)
-      await assert.rejects(() => table.addRows({ json: '[]', delimiter: ';' }), /csv and tsv only/)
+      await assert.rejects(
+        () => table.addRows({ json: '[]', delimiter: ';' }),
+        /only for csv and tsv/,
+      )
 
       const first = ['{"n":1.5,"m":"2,5"}', '{"n":2.5,"m":"3,5"}', '{"n":4}']
       const cells = [...first, '{"n":5,"m":"x,y"}', '{"n":6}']

@@ -285,7 +285,7 @@ export const stashCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'a stash may hold so many chunks; replacing one is not another one',
+    name: 'a stash has at most stashChunksMax chunks, and replacing a chunk adds none',
     options: { stashChunksMax: 3 },
     async run(fixture) {
       const stash = await fixture.stash({ 0: [], 1: [], 2: numbered(1) })

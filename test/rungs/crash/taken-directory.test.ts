@@ -108,7 +108,7 @@ describe('a store whose lock somebody removed', () => {
     }
   })
 
-  test('refuses the first change after it, also while nobody else has opened it', async () => {
+  test('refuses the first change after the removal, even if nobody else has opened the store', async () => {
     for (const index of [0, 1]) {
       const { directory, table } = await newStore()
       const first = await openRemote({ directory, table, name: 'first' })

@@ -236,7 +236,9 @@ test('what stops, is slow or has a wrong clock loses nothing, and goes on', {
   finish(SUITE, lived, { seed, startedAt })
 })
 
-test('so it is in a directory', { timeout: TIMEOUT_MS }, async () => {
+test('what stops, is slow or has a wrong clock loses nothing in a directory', {
+  timeout: TIMEOUT_MS,
+}, async () => {
   const seed = suiteSeed()
   const startedAt = performance.now()
   const directory = join(folder, 'store')

@@ -125,7 +125,7 @@ describe('the byte scanner agrees with the exact path', () => {
   })
 
   test.each(realFiles().map((file) => [file.name, file] as const))(
-    'and takes all of %s',
+    'and accepts all of %s',
     async (_, file) => {
       const limits = {
         columnsMax: 1_000,

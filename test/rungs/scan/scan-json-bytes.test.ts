@@ -45,7 +45,7 @@ describe('the byte scanner agrees with the exact path', () => {
     ['JSON.stringify', (rows: object[]) => JSON.stringify(rows)],
     ['JSON.stringify with line breaks', (rows: object[]) => JSON.stringify(rows, null, 2)],
     ['json.dumps of Python', (rows: object[]) => asPython(rows)],
-  ])('and takes 95 of 100 rows at least as %s writes them', async (_, write) => {
+  ])('and accepts at least 95 of 100 rows, as %s writes them', async (_, write) => {
     let rows = 0
     let taken = 0
     for (const file of realRows()) {

@@ -37,7 +37,7 @@ export function alterTable(
       const change = { schema: { columns }, ...(name !== undefined && { name }) }
       if (hasFiles) return target.alter(change)
       return target.alter({ ...change, drop: ['f'] }).catch((failure) => {
-        const lacksIt = String(failure).includes('drop names no column to drop')
+        const lacksIt = String(failure).includes('drop names a column that is not dropped')
         if (lacksIt) return target.alter(change)
         throw failure
       })

@@ -79,7 +79,7 @@ async function start(): Promise<RunningServer> {
 }
 
 describe('a server that is closed', () => {
-  test('closes at once what has no request under way, also what never had one', async () => {
+  test('closes at once all connections without a request in flight, even those that never had one', async () => {
     const server = await start()
     const silent = await rawClient(server.url)
     const begun = await rawClient(server.url)
@@ -95,7 +95,7 @@ describe('a server that is closed', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('finishes what is under way, and says that the connection ends with it', async () => {
+  test('finishes requests in flight, and says that the connection ends afterwards', async () => {
     const server = await start()
     const client = await rawClient(server.url)
     client.send(...CREATE)

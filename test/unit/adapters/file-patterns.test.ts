@@ -37,7 +37,7 @@ test.each([
   expect(filesOf([join(folder, pattern)])).toEqual(names.map((name) => join(folder, name)))
 })
 
-test('names stay in their order, and one that is there is itself', async () => {
+test('names stay in their order, and an existing name is not a pattern', async () => {
   const odd = join(folder, 'what?.csv')
   await writeFile(odd, '')
   const [one, none] = [join(folder, 'b.csv'), join(folder, 'none.csv')]

@@ -162,7 +162,7 @@ describe('a row that cannot be read', () => {
 
   test.each([
     ['o.csv', `id,name\n${many}1,2,3\n`, '3 fields for 2 columns in o.csv, line 7'],
-    ['p.csv', `id,name\n${many}1,a"b"\n`, 'with one in p.csv, line 7'],
+    ['p.csv', `id,name\n${many}1,a"b"\n`, 'unquoted field in p.csv, line 7'],
     ['q.csv', `id,id\n${many}`, "Column ID 'id' is not unique in q.csv, line 1"],
     ['r.json', '[{"id":1},\n{"id":2},\n{"id":3},\n{"id":4},\n{"id":5 6}]', ' in r.json, line 5'],
     ['s.ndjson', '{"id":1}\n{"id":2}\n[3]\n', 'Expected an object in s.ndjson, line 3'],

@@ -77,7 +77,7 @@ describe('a log is read as LevelDB reads it', () => {
     return bytes
   }
 
-  test('the same records are found in a damaged one', async () => {
+  test('the same records are found in a damaged log', async () => {
     const whole = join(folder, 'whole')
     await fill(whole, seeded(1))
     const bytes = await readFile(await logOf(whole))
@@ -200,7 +200,7 @@ describe('a store', () => {
       [{ [current]: begin, '000999': [...middle, ...rest] }, /none/],
       [{ [current]: [], '000999': records }, /none/],
       [{ '000999': [], '001000': records }, /none/],
-      [{ [current]: begin, '000999': rest }, /^DATA_LOSS: Changes \d+ to \d+ before those of/],
+      [{ [current]: begin, '000999': rest }, /^DATA_LOSS: Changes \d+ to \d+ are missing before/],
       [{ [current]: [], '000999': rest }, /^DATA_LOSS: Changes/],
       [
         { [current]: records, '000999': begin },
@@ -279,7 +279,7 @@ describe('a store', () => {
       [changed((batch) => batch.writeUInt8(2, 12)), 'a batch has an entry of an unknown kind'],
       [first.subarray(0, first.length - 1), 'it ends early'],
       [changed((batch) => batch.writeBigUInt64LE(2n ** 60n, 0)), 'its numbers are too high'],
-      [foreign, 'a batch does not belong to a store'],
+      [foreign, 'a batch has no commit record'],
     ]
     for (const [batch, expected] of cases) {
       await writeFile(log, logBytes([batch, ...rest]))

@@ -116,7 +116,7 @@ describe('a base path', () => {
     }
   })
 
-  test.each(['api', '/api/', '/', '/a?b', '/a b'])('%s is not one', async (basePath) => {
+  test.each(['api', '/api/', '/', '/a?b', '/a b'])('%s is refused', async (basePath) => {
     const store = await memory()
     expect(() => nodeHandler(store, { ...OPTIONS, basePath })).toThrow(
       expect.objectContaining({ code: 'OPTION_NOT_ALLOWED' }),

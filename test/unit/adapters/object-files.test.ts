@@ -93,7 +93,7 @@ test('a file that is not there is null, and is found once it is there', async ()
   expect(await files.read('a', { start: 0, limit: 10 })).toEqual(content)
 })
 
-test('a file that was let go of is looked for again', async () => {
+test('a dropped file is opened again', async () => {
   const { path, content } = write('a', 10)
   expect(await files.read('a', { start: 0, limit: 10 })).toEqual(content)
   unlinkSync(path)
@@ -231,7 +231,7 @@ test.runIf(isLinux)(
 )
 
 test.runIf(isLinux)(
-  'a table that grew has no descriptor taken, and one that cannot says so',
+  'to grow the descriptor table leaves no descriptor open, and a failure to grow is reported',
   async () => {
     const free = openSync('/dev/null', 'r')
     closeSync(free)

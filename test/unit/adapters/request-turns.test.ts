@@ -66,7 +66,7 @@ test('17 requests that come in together are all answered, and the connection sta
   expect(client.isEnded()).toBe(false)
 })
 
-test('of more, 17 are answered and the connection ends; the others are not served', async () => {
+test('of more than 17 requests that come in together, 17 are answered, and the connection ends', async () => {
   const requests = held()
   const client = await connected(requests.serve)
   client.socket.write(REQUEST.repeat(50))
@@ -95,7 +95,7 @@ test('nothing more is read of a connection on which too many wait', async () => 
   expect(client.statuses().length).toBeGreaterThan(0)
 })
 
-test('a flood of them ends its connection at once, with nothing served but the first', async () => {
+test('a flood of requests ends its connection at once, and only the first is served', async () => {
   const requests = held()
   const client = await connected(requests.serve)
   client.socket.write(REQUEST.repeat(10_000))

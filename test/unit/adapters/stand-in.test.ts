@@ -87,7 +87,7 @@ describe('a store without room to open its database', () => {
     expect(decodeHighWater(STORE, file.bytes ?? new Uint8Array()).closed).toBe(false)
   })
 
-  test('may be closed, and says afterwards what it said before', async () => {
+  test('may be closed, and shows the same afterwards', async () => {
     const { file, fill, free, open } = await newDisk()
     fill()
     const mark = file.bytes?.slice()

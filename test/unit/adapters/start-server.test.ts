@@ -11,7 +11,7 @@ async function memory(): Promise<Store> {
   return store
 }
 
-test('it serves the contract below its URL until it is closed; the store stays open', async () => {
+test('a server serves the contract below its URL until it is closed; the store stays open', async () => {
   const store = await memory()
   const server = await startServer(store, { keys, port: 0, basePath: '/api' })
   const headers = { authorization: 'Bearer a-key-of-a-team-of-mine' }

@@ -159,7 +159,7 @@ test('a refusal is not taken for the answer to the request before it', async () 
   expect(errorOf(second)).toMatchObject({ status: 400, type: INVALID })
 })
 
-test('a host that answers them itself does so alone', async () => {
+test('a host that answers such requests itself is the only one to answer', async () => {
   const answer = (_: Error, socket: { end(text: string): unknown }) => socket.end('mine')
   const before = await listen(
     () => {},

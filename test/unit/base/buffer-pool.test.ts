@@ -13,7 +13,7 @@ test('a buffer that was given back is taken again', () => {
   expect(pool.bytes).toBe(0)
 })
 
-test('no more is kept than may be', () => {
+test('no more bytes are kept than the limit allows', () => {
   const pool = new BufferPool(3 * SIZE)
   const buffers = Array.from({ length: 5 }, () => pool.take(SIZE))
   for (const buffer of buffers) pool.give(buffer)

@@ -42,7 +42,7 @@ test('a cache gives the last value of a key or none, and never holds more than i
   fc.assert(property, runOptions(2_000))
 })
 
-test('what is asked for again and again stays, what is not goes', () => {
+test('entries that are read repeatedly stay, and others are dropped', () => {
   const cache = new ByteCache<Entry>(BUDGET, (_, { bytes }) => bytes)
   cache.set('a', { bytes: 10, name: 0 })
   cache.set('b', { bytes: 10, name: 0 })
@@ -60,7 +60,7 @@ test('an entry that is too large is not kept, nor what it replaced', () => {
   expect(cache.get('a')).toBe(undefined)
 })
 
-test('of many more entries than fit, no more than fit are held', () => {
+test('a cache never holds more entries than fit', () => {
   const cache = new ByteCache<Entry>(BUDGET, (_, { bytes }) => bytes)
   for (let name = 0; name < 1_000; name++) cache.set(`k${name}`, { bytes: 10, name })
   const held = Array.from({ length: 1_000 }, (_, name) => cache.get(`k${name}`))

@@ -13,7 +13,7 @@ test('bytes from a pool are empty, and have no byte in common', () => {
   }
 })
 
-test('a text is behind its room, whatever its characters take', () => {
+test('a text follows its free room, however many bytes its characters take', () => {
   for (const text of ['', 'a', 'ä'.repeat(80), 'a'.repeat(300), '🚀']) {
     expect(utf8Behind(3, text)).toEqual(Uint8Array.of(0, 0, 0, ...utf8(text)))
   }

@@ -31,7 +31,7 @@ function withoutSync(): (readonly [name: string, codec: Codec])[] {
   ]
 }
 
-/** From this version of Node on, the tests of both zstd interfaces run. */
+/** Whether this version of Node has zstd. */
 const HAS_ZSTD = 'createZstdCompress' in zlib
 
 const MIB = 1024 * 1024
@@ -87,7 +87,7 @@ describe.each(CODECS)('%s', (name, codec) => {
     }
   })
 
-  test('says so when a piece would not become small enough, and goes on', async () => {
+  test('reports a piece that would not become small enough, and continues', async () => {
     const noise = crypto.getRandomValues(new Uint8Array(40_000))
     const large = new Uint8Array(MIB)
     for (let at = 0; at < large.length; at += 40_000) {
@@ -115,7 +115,7 @@ describe.each(CODECS)('%s', (name, codec) => {
   })
 
   // It measures memory.
-  test.runIf(runsAll)('makes no more of a bomb than was claimed', async () => {
+  test.runIf(runsAll)('decompresses no more of a bomb than the claimed size', async () => {
     const bomb = await pack(codec, new Uint8Array(16 * MIB))
     const before = process.memoryUsage().arrayBuffers
     const failed = Array.from({ length: 50 }, () =>
@@ -250,7 +250,7 @@ describe('zstd', () => {
     },
   )
 
-  test('is there where the runtime has it', () => {
+  test('exists exactly if the runtime has it', () => {
     expect(codecs.zstd !== null).toBe(HAS_ZSTD)
   })
 

@@ -45,7 +45,7 @@ test('a long value is cut between characters: at 80 in the message, at 200 in `v
   expect(failure.value).toBe(`"${'x'.repeat(78)}${'😀'.repeat(60)}…`)
 })
 
-test('nothing of it can forge a line of a log', () => {
+test('no part of a message can forge a line of a log', () => {
   const nasty = 'x\r\n\u0085\u2028\u202e\u001b[31my'
   for (const isField of [true, false]) {
     const details = { row: 1, column: nasty, value: nasty, rule: RULE, isField }

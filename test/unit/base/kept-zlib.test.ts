@@ -204,9 +204,12 @@ describe.skipIf(!HAS_ZSTD)('a kept decoder', () => {
     expect(stream?.listenerCount('error')).toBe(0)
   })
 
-  test.each([0, 1, 255, 256, 65_791, 65_792, 500_000])('a frame of %i bytes says so', (size) => {
-    expect(zstdContentBytes(pack(rowsLike(size, 5)))).toBe(size)
-  })
+  test.each([0, 1, 255, 256, 65_791, 65_792, 500_000])(
+    'a frame of %i bytes states this length',
+    (size) => {
+      expect(zstdContentBytes(pack(rowsLike(size, 5)))).toBe(size)
+    },
+  )
 })
 
 /** The codec, with a count of the encoders that it opens. */

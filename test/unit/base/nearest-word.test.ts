@@ -21,7 +21,7 @@ test.each([
 })
 
 test.each(['', 'x', 'ky', 'list', 'rabel-no', 'impossible', 'delete', 'mpr'])(
-  '%j means none of them',
+  '%j is near to no known word',
   (word) => {
     expect(nearestWord(word, COMMANDS)).toBeUndefined()
   },
@@ -32,7 +32,7 @@ test('the nearest of several is taken, and the first of those that are equally n
   expect(nearestWord('amount', ['amounts', 'amount'])).toBe('amount')
 })
 
-test('else the only word that begins so is taken, if the beginning is not too short', () => {
+test('otherwise the only word with this beginning is taken, if the beginning is long enough', () => {
   expect(nearestWord('tries', ['url', 'triesMax', 'fetch'])).toBe('triesMax')
   expect(nearestWord('Tries', ['triesMax', 'triesMin'])).toBeUndefined()
   expect(nearestWord('tri', ['url', 'triesMax'])).toBeUndefined()

@@ -46,7 +46,7 @@ test('of words, the first is the default, and the refusal names all', () => {
   )
 })
 
-test('a text is not true or false', () => {
+test('a text is refused where true or false is required', () => {
   expect(booleanOption('full', undefined, true)).toBe(true)
   expect(() => booleanOption('full', 'false', true)).toThrow(
     refusal('Option "full" must be true or false, not "false"'),

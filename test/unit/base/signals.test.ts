@@ -16,7 +16,7 @@ test('a call goes on without a signal, and with one that is not aborted', () => 
   expect(() => checkNotAborted('search', new AbortController().signal)).not.toThrow()
 })
 
-test('a signal is one only if it can be listened to', () => {
+test('a signal is accepted only if it can be listened to', () => {
   expect(() => checkSignalOption(new AbortController().signal)).not.toThrow()
   expect(() => checkSignalOption({ aborted: false })).toThrow(
     expect.objectContaining({

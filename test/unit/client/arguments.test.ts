@@ -104,7 +104,7 @@ describe('the target of an import', () => {
     { key: ['n'] },
     { tableId: 'x', mode: 'overwrite' },
     { ifMatch: '1' },
-  ])('of a new table has nothing that changes one: %j', async (options) => {
+  ])('of a new table takes no option of a changed table: %j', async (options) => {
     const started = await start()
 
     const call = () => started.client.importRows(rowsOf(1), wrong({ name: 'New', ...options }))
@@ -256,7 +256,7 @@ const CALLS: readonly [string, (given: never, started: Started) => unknown, stri
 ]
 
 describe('options', () => {
-  test.each(CALLS)('of %s are known, and as they must be', async (name, call, taken) => {
+  test.each(CALLS)('of %s must have known names and valid values', async (name, call, taken) => {
     const started = await start()
 
     const unknown = await refused(started, () => call(wrong({ ifmatch: '1' }), started))
@@ -416,7 +416,7 @@ describe('arguments', () => {
   const INVALID = { name: 'ClientError', status: 0, type: 'argument_invalid' }
 
   test.each([undefined, '', '.', '..', 5, '\ud800'])(
-    'an ID is one, not %j: others would name another path',
+    'an ID must not be %j, which would change the path',
     async (id) => {
       const started = await start()
       const { client, table } = started
@@ -453,11 +453,11 @@ describe('arguments', () => {
     [
       'bytes',
       new Uint8Array([1]),
-      /but a Uint8Array; pass rows as bytes or text as a Blob or a stream of bytes, with `format`/,
+      /but a Uint8Array; pass bytes or text in a Blob, or a stream of bytes, with `format`/,
     ],
-    ['a Buffer', Buffer.from('n\n1'), /but a Uint8Array; pass rows as bytes or text/],
+    ['a Buffer', Buffer.from('n\n1'), /but a Uint8Array; pass bytes or text in a Blob/],
     ['an array', [1], /but an array$/],
-    ['a text', 'n', /but a string; pass rows as bytes or text/],
+    ['a text', 'n', /but a string; pass bytes or text in a Blob/],
     ['null', null, /but null$/],
     ['a date', new Date(0), /but a Date$/],
   ])('a row is an object of cells, not %s', async (_, row, message) => {
@@ -480,8 +480,8 @@ describe('arguments', () => {
   })
 
   test.each([
-    ['a text', 'a\n1', /not a string; pass rows as bytes or text as a Blob/],
-    ['bytes', new Uint8Array([97, 10, 49]), /not a Uint8Array; pass rows as bytes or text/],
+    ['a text', 'a\n1', /not a string; pass bytes or text in a Blob/],
+    ['bytes', new Uint8Array([97, 10, 49]), /not a Uint8Array; pass bytes or text in a Blob/],
     [
       'another object',
       { csv: 'a\n1' },

@@ -416,7 +416,7 @@ describe('an import', () => {
     const failed = client.importRows(new File([text], 'rows.csv'), options)
 
     await expect(failed).rejects.toMatchObject({ status: 400, place: { chunk: 0, row: 0 } })
-    await expect(failed).rejects.toThrow(/quote in a field that does not begin with one in row 0 /)
+    await expect(failed).rejects.toThrow(/quote in an unquoted field in row 0 /)
     expect(server.requests.filter(({ method }) => method === 'PUT')).toHaveLength(2)
   })
 

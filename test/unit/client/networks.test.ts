@@ -162,7 +162,7 @@ describe('an answer that cannot be read', () => {
       status: 200,
       type: 'answer_invalid',
       message: expect.stringMatching(
-        /^The answer of the server \(status 200\) is not one of the API but "<!doctype html>.*" \(gave up after 3 tries/,
+        /^The answer of the server \(status 200\) does not come from the API: "<!doctype html>.*" \(gave up after 3 tries/,
       ),
     })
     await vi.runAllTimersAsync()

@@ -98,7 +98,7 @@ describe('the failure of a request that was tried several times', () => {
   test.each<[string, Step[], Partial<ClientOptions>]>([
     ['that was tried once', [503], { triesMax: 1 }],
     ['that is not repeated', [503, 400], {}],
-  ])('is as it is, of one %s', async (_, steps, options) => {
+  ])('is unchanged after one %s', async (_, steps, options) => {
     const { client } = scripted(steps, options)
 
     expect((await failureOf(client.tables())).message).not.toContain('gave up')

@@ -43,13 +43,13 @@ describe('a schema', () => {
     ['wrong ones', '{}'],
     ['long ones', `{"x":"${'x'.repeat(1_000)}"}`],
     ['what is no JSON', '{x}'],
-  ])('of more is refused for that, before a column is read: %s', (_, column) => {
+  ])('of more than 10,000 columns is refused before a column is read: %s', (_, column) => {
     expect(() => schemaOf(columns(10_001, column))).toThrow(
       "Invalid request body: 'schema.columns' has more than 10000 columns",
     )
   })
 
-  test('of more is refused for that over HTTP too', async () => {
+  test('of more than 10,000 columns is refused over HTTP, too', async () => {
     const store = await openMemory()
     onTestFinished(() => store.close())
     const key = 'a-key-of-a-team-for-tests'
@@ -85,7 +85,7 @@ describe('a schema', () => {
     ['{"columns":[{"id":"a"}]}', "'schema.columns[0]' must have a 'type'"],
     [`{"columns":[${COLUMN},{"x":1}]}`, "'schema.columns[1]' has an unexpected property 'x'"],
     ['{"columns":[{]}', 'at character'],
-  ])('%s is none', (text, problem) => {
+  ])('%s is refused', (text, problem) => {
     expect(() => schemaOf(text)).toThrow(problem)
   })
 

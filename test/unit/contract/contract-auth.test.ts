@@ -70,7 +70,7 @@ describe('a list of keys', () => {
     ['no token', [['authorization', 'Bearer ']], 'not of the form "Bearer KEY"'],
     ['no space', [['authorization', 'Bearerfirst-key']], 'not of the form "Bearer KEY"'],
   ] as [string, [string, string][], string][])(
-    '%s: refused with the mask of nothing, and what is the matter',
+    '%s: refused with an empty mask and the reason',
     async (_, headers, problem) => {
       const failure: { code: string; message: string } = await authenticate(headers).then(
         () => expect.unreachable(),
@@ -115,7 +115,7 @@ describe('authenticate of the host', () => {
     await expect(ask([])).rejects.toMatchObject({ code: 'REQUEST_ERROR' })
   })
 
-  test('a team ID that is none is a mistake of the host, not of the client', async () => {
+  test('an invalid team ID is a fault of the host, not of the client', async () => {
     for (const teamId of ['', 'x'.repeat(129), '\ud800']) {
       await expect(through(async () => ({ teamId }))(bearer('k'))).rejects.toThrow('Invariant')
     }
@@ -240,7 +240,7 @@ describe('options', () => {
     )
   })
 
-  const missing = 'is the environment variable that it is read from set?'
+  const missing = 'is its environment variable set?'
 
   test.each([
     ['a missing key', [{ key: undefined, teamId: 't' }], ['keys[0].key', 'not undefined', missing]],

@@ -170,8 +170,8 @@ test('what the store finds wrong with a request is said of its body, the rest of
   expect(messageOf(found('Expected an object at character 1'))).toBe(
     'Invalid request body: expected an object at character 1',
   )
-  expect(messageOf(found('A column ID of more than 256 characters'))).toBe(
-    'Invalid request body: a column ID of more than 256 characters',
+  expect(messageOf(found('A column ID has more than 256 characters'))).toBe(
+    'Invalid request body: a column ID has more than 256 characters',
   )
   expect(messageOf(found('fileName must be a string'))).toBe(
     'Invalid request body: fileName must be a string',
@@ -230,7 +230,7 @@ describe('a store that fails says whether something was changed', () => {
     expect(await told('PUT', '/stashes/s/0', '[{"n":2}]')).toEqual(UNCHANGED)
   })
 
-  test('a commit, and writes after it', async () => {
+  test('a failed commit, and the writes after the commit', async () => {
     const { told, rows } = await openFull(['write'])
     expect(await told('POST', rows, '[{"n":2}]')).toEqual([
       507,

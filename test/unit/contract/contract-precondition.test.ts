@@ -56,7 +56,7 @@ test.each([
   )
 })
 
-test('two headers break the rule, also equal ones', () => {
+test('two If-Match headers are refused, even equal ones', () => {
   expect(() => parseIfMatch(given('"1"', '"1"'))).toThrow(/^Invalid request headers: /)
 })
 

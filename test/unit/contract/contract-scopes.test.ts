@@ -214,7 +214,7 @@ describe('a key without the scope read', () => {
     }
     const { message } = await send('writer', `POST ${path}/rows`, { body: [{ n: 9 }, own] })
     expect(message).toBe(
-      'The key is not unique in row 1 (counted from 0): must be one that no other row has',
+      'The key is not unique in row 1 (counted from 0): must be a key that no other row has',
     )
     expect((await send('all', `POST ${path}/rows`, { body: [own] })).message).toContain(
       `'${first}'`,

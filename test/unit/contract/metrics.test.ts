@@ -226,7 +226,7 @@ test('the text has the form of Prometheus, and nothing that a client sent', asyn
   }
 })
 
-test('what the store did is shown, and moves with it', async () => {
+test('the counters show what the store did, and grow', async () => {
   const { send, read } = await open()
   const before = read()
   const rows = Array.from({ length: 2_000 }, (_, n) => ({ n }))

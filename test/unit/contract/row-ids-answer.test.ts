@@ -77,7 +77,7 @@ describe('the IDs of 300,000 rows', () => {
     expect(made.bytes).toBeGreaterThan(300_000 * 25)
   })
 
-  test('of runs of any length are the same', async () => {
+  test('are the same for runs of any length', async () => {
     const odd = [1, 2_599, 1, 2_600, 5_201, 3].map((count, i) => ({
       ...(runsOf(6, 1)[i] ?? { nonce: new Uint8Array(8), extent: 2 ** 40 + i, firstSlot: 60_000 }),
       count,

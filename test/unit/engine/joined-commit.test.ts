@@ -53,7 +53,7 @@ test.each([
   ['was checked to be another', { page: 'x' }, {}],
   ['was written as another', { row: 'x' }, {}],
   ['was written and must be absent', { row: null }, {}],
-])('a change that checks a record which %s is of another commit', (_, checked, written) => {
+])('a change that checks a record which %s goes into another commit', (_, checked, written) => {
   const joined = newCommit()
   joined.add(change({ page: 'a' }, { row: 'r' }), utf8('1'))
   const before = joined.commit()

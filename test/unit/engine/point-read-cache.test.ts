@@ -90,7 +90,7 @@ describe('a table that was imported', () => {
     expect((await table.get(ids[4] ?? ''))?.row['n']).toBe(2)
   })
 
-  test('whose row records were looked for and found is read with them', async () => {
+  test('is read with its row records, once a scan has found some', async () => {
     const { store } = await open()
     const { table, ids } = await fill(store, 't')
     await table.updateRow(ids[3] ?? '', { n: -1 })

@@ -16,7 +16,7 @@ import { runOptions } from '../../support/fast-check-options.js'
 
 const text = fc.string({ unit: fc.constantFrom('a', 'b', 'é', '😀'), maxLength: 12 })
 
-test('a search finds the texts that stand in another one, and no others', () => {
+test('a search finds exactly the texts that another text contains', () => {
   const check = (needles: readonly string[], texts: readonly string[]): void => {
     const search = new TextSearch(needles.map(utf8))
     for (const whole of texts) {
@@ -162,7 +162,7 @@ test('every row that matches without case is among the candidates, however it is
   expect(searched).toBeGreaterThan(0)
 })
 
-test('a search that skips finds what a plain one does, or in a loose one what begins and ends so', () => {
+test('a skipping search finds the same as indexOf; a loose search may also find an earlier text', () => {
   const bytes = fc.string({ unit: fc.constantFrom('a', 'b', 'c', 'A'), maxLength: 40 })
   const check = (whole: string, run: string, from: number): void => {
     const text = utf8(`${whole}${run}`)

@@ -20,7 +20,7 @@ describe('parsed schemas', () => {
     ['larger than any that is taken now', 14 * MIB],
     ['of the largest size', MIB],
     ['of 10 KiB', 10 * 1024],
-  ])('%s stay in memory up to 16 MiB of it', async (_size, nameChars) => {
+  ])('%s stay in memory, up to 16 MiB together', async (_size, nameChars) => {
     const cache = new SchemaCache(16 * MIB)
     const count = Math.ceil((40 * MIB) / nameChars)
     // The test keeps the records, as a database with enough memory does.

@@ -444,7 +444,7 @@ describe('a directory', () => {
     await expect(openDirectory(path)).rejects.toMatchObject(REFUSED) // It was closed.
   })
 
-  test.skipIf(own === null)('and is read where there is zstd', async () => {
+  test.skipIf(own === null)('that Node 24 wrote with zstd is read with zstd', async () => {
     const path = join(await folderFor(), 'store')
     await cp(GOLDEN, path, { recursive: true })
     const store = await openDirectory(path)

@@ -25,7 +25,7 @@ const scalar = fc.oneof(text, fc.integer(), fc.boolean())
 const id = fc.constantFrom('a', 'b', 'c', 'd,', 'e"', '$rowID', '')
 const row = fc.dictionary(id, fc.oneof(scalar, fc.array(scalar, { maxLength: 3 })))
 
-test('are what is made of their texts', () => {
+test('rows of CSV made from bytes equal those made from texts', () => {
   const check = (rows: readonly object[], ids: readonly string[], delimiter: ',' | '\t'): void => {
     const columns = ids.map((one) => ({ id: one, type: { kind: 'string' } as const }))
     const lines = rows.map((cells) => JSON.stringify(cells))

@@ -165,7 +165,7 @@ describe('the finder', () => {
   })
 
   test.each(['', 'r', idOf(1).slice(0, 35), '\\', '\\u', '\\u00'])(
-    'is at ease with the end of the text: %j',
+    'reads no further than the end of the text: %j',
     (text) => {
       expect(nameFiles(utf8(text))).toBe(false)
     },

@@ -87,7 +87,7 @@ test('a record that does not end is refused where it is too long', async () => {
   await expect(reading).rejects.toMatchObject({ message: /larger than 1048576 bytes/ })
 })
 
-test('a plan is made from the first megabyte, and no more of the source is taken for it', async () => {
+test('a plan is made from the first megabyte, and no more of the source is read', async () => {
   let taken = 0
   const piece = Buffer.from('1;2,5\n'.repeat(10_000))
   async function* pieces() {

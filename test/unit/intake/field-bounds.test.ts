@@ -45,7 +45,7 @@ const source = fc
       }),
   )
 
-test('the fields of a record are found with what they say', () => {
+test('the fields of a record are found with their texts', () => {
   fc.assert(
     fc.property(source, ({ delimiter, lines, rows }) => {
       const bounds: number[] = []

@@ -236,7 +236,7 @@ test.each([
 })
 
 describe('a conversion', () => {
-  test('is for columns whose kind takes it', async () => {
+  test('is made in columns whose kind accepts the result', async () => {
     const kinds = { a: 'string', b: 'number' }
 
     expect((await read('a;b\n1,5;1,5\n', { kinds })).rows).toEqual([['1,5', '1.5']])

@@ -52,13 +52,17 @@ test('an object that is null in some rows has no column itself', async () => {
 describe('what is refused', () => {
   const deep = `${'{"a":'.repeat(40)}1${'}'.repeat(40)}`
   test.each([
-    ['a name and a path in one row', '{"a.b":1,"a":{"b":2}}', "two members have the column 'a.b'"],
+    [
+      'a name and a path in one row',
+      '{"a.b":1,"a":{"b":2}}',
+      "two members become the column 'a.b'",
+    ],
     [
       'a name and a path in two rows',
       '{"a.b":1}\n{"a":{"b":2}}',
-      "two members have the column 'a.b'",
+      "two members become the column 'a.b'",
     ],
-    ['a member that is there twice', '{"a":{"b":1,"b":2}}', "two members have the column 'a.b'"],
+    ['a member that is there twice', '{"a":{"b":1,"b":2}}', "two members become the column 'a.b'"],
     ['objects that are too deep', deep, 'more than 32'],
     ['long names', `{"${'n'.repeat(200)}":{"${'m'.repeat(100)}":1}}`, 'more than 256 characters'],
     [
@@ -138,6 +142,6 @@ test('the library and the client take the same option', async () => {
   expect(await columnsOf(sent.tableId)).toEqual(['a string'])
   expect(sent.read?.advice).toEqual([{ code: 'nested', column: 'a', line: 1, count: 2 }])
   await expect(team.createTable({ name: 'C', rows: { json } })).rejects.toThrow(
-    'no column holds objects',
+    'text, a number, a boolean or an array, not {',
   )
 })

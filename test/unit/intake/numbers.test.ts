@@ -25,13 +25,16 @@ test.each([
   ['1.234,50', '1234.50', '5.95'],
   ['7,5', '7.5', '5.95'],
   ['auf Anfrage', 'auf Anfrage', '5,95'],
-])('of many prices, %s near the end of the sample decides with them', async (text, cell, other) => {
-  const { rows } = await read(`n;m\n${PRICES.map((price) => `${price};x\n`).join('')}${text};x\n`)
-  expect(rows.at(-1)).toEqual([cell, 'x'])
-  expect(rows[59]).toEqual([other, 'x'])
-})
+])(
+  'beside many prices, %s near the end of the sample also decides how they are read',
+  async (text, cell, other) => {
+    const { rows } = await read(`n;m\n${PRICES.map((price) => `${price};x\n`).join('')}${text};x\n`)
+    expect(rows.at(-1)).toEqual([cell, 'x'])
+    expect(rows[59]).toEqual([other, 'x'])
+  },
+)
 
-test('of many numbers of a table, a price with thousands at the end of the sample is one', async () => {
+test('beside many numbers, a price with thousands at the end of the sample is read as a number', async () => {
   const text = `n;m\n${PRICES.map((price) => `${price};x\n`).join('')}1.234,50;x\n`
   const { rows } = await read(text, { kinds: { n: 'number' } })
   expect(rows.at(-1)).toEqual(['1234.50', 'x'])

@@ -8,7 +8,7 @@ test.each([
   ['id,,n\n1,,2\n3,,4\n', ['n'], 'id', ['1', '3']], // One without a name and values is left out anyway.
   ['id,a,a\n1,2,3\n', ['a'], 'id', ['1']],
   ['id,n\n1,2\n', ['none'], 'id n', ['1 2']],
-])('%j without %j', async (source, omits, columns, rows) => {
+])('%j is read without the columns %j', async (source, omits, columns, rows) => {
   for (const size of [1, 1_000]) {
     const found = await read(source, { omits, size })
     expect(found.columns.join(' ')).toBe(columns)

@@ -16,7 +16,7 @@ const lineIn = (text: string, offset: number): number =>
     .replaceAll('\r\n', '\r')
     .match(/[\r\n]/g)?.length ?? 0)
 
-test('an offset has its line', async () => {
+test('the line of an offset is found', async () => {
   const text = fc.string({ unit: fc.constantFrom('a', '\r', '\n', '\r\n'), maxLength: 24 })
   const offsets = fc.array(fc.nat(24), { maxLength: 6 })
   await fc.assert(

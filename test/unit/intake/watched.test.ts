@@ -142,7 +142,7 @@ test('odd values are counted, with the line of the first, however the rows come'
   )
 })
 
-describe('a column that is told of', () => {
+describe('a column with advice', () => {
   const lines = (cell: (n: number) => string, count = 400) =>
     `a,b\n${Array.from({ length: count }, (_, n) => `"${cell(n)}",x\n`).join('')}`
 
@@ -186,7 +186,7 @@ describe('a column that is told of', () => {
     expect(advice.map(({ code, count }) => [code, count])).toEqual(codes)
   })
 
-  test('has a remedy if that reads all its values, and nobody said it', async () => {
+  test('has a remedy if the remedy reads all values and is not already given', async () => {
     const remedy = { option: 'decimal', value: ',' }
     const commas = lines((n) => `${n},5`, 5)
     const remedyOf = async (source: string, dialect = {}) =>
@@ -203,7 +203,7 @@ describe('a column that is told of', () => {
     expect(await remedyOf(commas, { columns: { b: { decimal: ',' } } })).toEqual([remedy])
   })
 
-  test('is one that the rows make: none of a table that has its kinds', async () => {
+  test('is a column of a new table, not of a table with known kinds', async () => {
     const source = ` a,$rowID\n${'1,x\n'.repeat(200)}x,y\n`
 
     const codes = (await adviceOf(source)).map(({ code }) => code)
@@ -211,7 +211,7 @@ describe('a column that is told of', () => {
     expect(await adviceOf(source, { kinds: { ' a': 'string' } })).toEqual([])
   })
 
-  test('is told without the rows that have too many fields', async () => {
+  test('is judged without the rows that have too many fields', async () => {
     expect(await adviceOf(`a,b\n${'1,x\n'.repeat(200)}x,y,z\n`)).toEqual([])
   })
 })

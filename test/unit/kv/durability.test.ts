@@ -235,7 +235,7 @@ describe('a power cut', () => {
     expect(lost).toBeGreaterThan(0)
   })
 
-  test('with none may take any of them; if later ones are left, the store says so', async () => {
+  test('with none may take any commits; if later commits are left, the open reports a loss', async () => {
     const ends = new Set<string>()
     for (let seed = 0; seed < fifthOf(70); seed++) {
       const { disk, acked, file } = await cut(seed, { durability: 'none' })

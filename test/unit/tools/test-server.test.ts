@@ -38,7 +38,7 @@ function names({ body }: Answer): string[] {
 const create = (server: TestServer, name: string) =>
   send(server, 'POST', '/tables', { name, rows: [{ a: 1 }] })
 
-test('it is a server of the contract, and records what it is asked', async () => {
+test('the test server is a server of the contract, and records its requests', async () => {
   const server = await start({ handler: { basePath: '/api' } })
 
   const { status } = await create(server, 'T')

@@ -4,26 +4,25 @@ import { counted } from './counted.js'
 
 /** The texts of advice. Counts cover the rows read so far. */
 const ADVICE: Readonly<Record<AdviceCode, (about: Required<Advice>) => string>> = {
-  encoding: ({ example }) =>
-    `The text is read as ${example}, which nobody said: look at letters such as é and ß.`,
+  encoding: ({ example }) => `The encoding ${example} is a guess: check letters such as é and ß.`,
   at: ({ example }) => `The rows are those of the array at “${example}”.`,
   delimiter: () => '',
   oneColumn: () =>
-    'No character divides the lines into fields alike, so they are one column. If one does, choose it in “Between fields”.',
+    'No delimiter was found, so each line is one cell. If there is one, choose it in “Between fields”.',
   shortLines: ({ count }) =>
     `${lines(count)} with fewer fields than the header: their other cells are empty.`,
   skippedLines: ({ count }) => `${lines(count)} in front of the header left out.`,
   headerLooksLikeData: ({ example }) =>
-    `The header looks like a row, for it has the value “${example}”. If it is one, change “Header”.`,
+    `The header looks like a row, because it has the value “${example}”. If it is a row, change “Header”.`,
   columnNamed: ({ column }) => `A column without a name is called “${column}”.`,
   columnDropped: ({ count }) =>
     count > 0
-      ? 'The columns that tell why the rows did not fit before are left out.'
+      ? 'The columns that “--rejects” added are left out.'
       : 'A column without a name and without values is left out.',
   trimmed: () => 'Blanks around fields are left out.',
-  backslashes: () => 'A backslash stands in front of quotes in fields.',
+  backslashes: () => 'Backslashes before quotes in fields are left out.',
   nulls: ({ count }) =>
-    `${counted(count, String(count), 'field', 'fields')} that mean nothing are empty cells.`,
+    `${counted(count, String(count), 'field is an empty cell', 'fields are empty cells')}.`,
   blankLines: ({ count }) => `${lines(count)} without a value left out.`,
   extraFields: ({ count }) =>
     `${lines(count)} with more fields than the header: these are left out.`,
@@ -31,27 +30,27 @@ const ADVICE: Readonly<Record<AdviceCode, (about: Required<Advice>) => string>> 
   binary: () => '',
   comments: ({ count }) => `${lines(count)} that are comments left out.`,
   datesUnread: ({ column, example }) =>
-    `Days of “${column}” have two readings, such as “${example}”. They stay text until you choose one in “Days”.`,
+    `Days of “${column}” can be read in two ways, such as “${example}”. They stay text until you choose one in “Days”.`,
   pointsUnsure: ({ column, example }) =>
-    `Points of “${column}”, such as “${example}”, may stand between thousands. If they do, choose “1.234,5” in “Numbers”.`,
+    `Points of “${column}”, such as in “${example}”, may separate thousands. If they do, choose “1.234,5” in “Numbers”.`,
   numbers: converted,
   dates: converted,
   dateTimes: converted,
   booleans: converted,
-  textColumn: (about) => `${madeText(about)} Correct them if they are to be ${about.others}.`,
+  textColumn: (about) => `${madeText(about)} Correct them to get ${about.others}.`,
   paddedNumber: (about) => `${madeText(about)} Leave it as text if they are codes.`,
-  groupedNumber: (about) => `${madeText(about)} Remove the separators of thousands.`,
+  groupedNumber: (about) => `${madeText(about)} Remove the thousands separators.`,
   decimalComma: (about) => numbersAsText(about, 'a decimal comma') + choiceOf(about),
   commasUnsure: (about) => numbersAsText(about, 'a comma') + choiceOf(about),
   longInteger: (about) =>
     `${numbersAsText(about, 'more than 15 digits')} Leave it as text if they are codes.`,
   spacedNumber: (about) => `${numbersAsText(about, 'spaces around them')} Remove them.`,
   looseNumber: (about) =>
-    `${numbersAsText(about, 'a plus sign, separators of thousands or no digit beside the point')} Leave it as text if they are codes.`,
+    `${numbersAsText(about, 'a plus sign, thousands separators or no digit beside the point')} Leave it as text if they are codes.`,
   mixedTypes: ({ column, count, values, example, line }) =>
-    `“${column}” is text because of its types: ${count} of ${values} values become text, the first ${example} in line ${line}.`,
+    `“${column}” is text because it has several types: ${count} of ${values} values become text, the first ${example} in line ${line}.`,
   spacedNames: ({ column, count }) =>
-    `${counted(count, String(count), 'name', 'names')} of columns with a space in front or behind, the first “${column}”.`,
+    `${counted(count, String(count), 'column name begins or ends', 'column names begin or end')} with a space, the first “${column}”.`,
   rowIDs: () => '$rowID is left out: a new table gives its rows new IDs.',
 }
 
@@ -63,7 +62,7 @@ function madeText({ column, count, values, example, line, others }: Required<Adv
 /** What to do about the numbers: the choice that reads decimal commas, if that is the remedy. */
 function choiceOf({ remedy }: Required<Advice>): string {
   return remedy.option === 'decimal'
-    ? ' If it stands before decimals, choose “1234,5” in “Numbers”.'
+    ? ' If it is a decimal comma, choose “1234,5” in “Numbers”.'
     : ' Write all numbers of the column alike.'
 }
 

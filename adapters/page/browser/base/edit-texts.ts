@@ -8,10 +8,10 @@ export function some(count: number, one: string, many: string): string {
 }
 
 export const help =
-  'Arrow keys move, with Shift they choose a block, Enter or F2 edits a cell, Space opens the row, Delete empties the chosen cells, with Control it deletes their rows, Control and Z undoes.'
+  'Arrow keys move. Shift+arrow chooses a block. Enter or F2 edits a cell. Space opens the row. Delete empties the chosen cells. Control+Delete deletes their rows. Control+Z undoes.'
 export const cellOf = (column: string, row: string) => `${column}, row ${row}`
 export const mustBe = (rule: string, isMaybe: boolean) =>
-  `Must be ${rule}.${isMaybe ? ' Enter once more sends it all the same.' : ''}`
+  `Must be ${rule}.${isMaybe ? ' Press Enter again to send it anyway.' : ''}`
 export const rules = {
   number: 'a number, such as 1234.50',
   boolean: 'true or false',
@@ -26,7 +26,7 @@ export const rules = {
   audioURI: 'the address of a sound, such as https:…/a.mp3',
   array: 'a list in JSON, or one value in each line',
 } as const
-export const listHelp = 'One value in each line. Shift and Enter begin a new line.'
+export const listHelp = 'One value in each line. Shift+Enter begins a new line.'
 export const state = {
   pending: 'is being saved',
   saved: 'saved',
@@ -44,10 +44,10 @@ export const deleteRows = 'Delete rows'
 export const rowAdded = 'A row was added.'
 export const rowsDeleted = (count: number) => `${some(count, 'row was', 'rows were')} deleted.`
 export const rowsBack = (count: number) =>
-  `${some(count, 'row is', 'rows are')} back, at the end of the table.`
+  `${some(count, 'row was', 'rows were')} restored at the end of the table.`
 export const nothingToUndo = 'There is nothing to undo.'
 export const undone = 'Undone.'
-export const redone = 'Done again.'
+export const redone = 'Redone.'
 export const problems = 'Changes that were not saved'
 export const conflict = 'Someone else has changed this cell meanwhile.'
 export const rowGone = 'Someone else has deleted this row meanwhile.'
@@ -59,7 +59,7 @@ export const takeTheirs = 'Keep theirs'
 export const takeMine = 'Use yours'
 export const retry = 'Try again'
 export const discard = 'Discard yours'
-export const discardAll = 'Discard all of yours'
+export const discardAll = 'Discard all'
 export const rowsMax = (count: number) => `At most ${some(count, 'row', 'rows')} at a time.`
 export const paste = 'Paste'
 export const pasteTooLong = (count: number) =>
@@ -72,7 +72,7 @@ export const cancel = 'Cancel'
 export const pasted = (count: number) => `${some(count, 'cell', 'cells')} pasted.`
 export const chooseFile = 'Choose a file …'
 export const uploading = (name: string) => `Uploading ${name} …`
-export const fileHelp = 'Or drop a file on the cell. Alt and the down arrow choose one.'
+export const fileHelp = 'Or drop a file on the cell. Alt+Down chooses a file.'
 
 const OPERATIONS: Readonly<Record<string, string>> = {
   create: 'Created',
@@ -88,7 +88,7 @@ const OPERATIONS: Readonly<Record<string, string>> = {
 export const PAST = {
   title: 'History',
   show: 'Show the changes of the table',
-  none: 'The table keeps no changes from before.',
+  none: 'No earlier changes are kept.',
   operation: (name: string, version: string) => `${OPERATIONS[name] ?? name} · version ${version}`,
   counts: (added: number, changed: number, removed: number) =>
     [
@@ -98,7 +98,7 @@ export const PAST = {
     ]
       .filter((text) => text !== '')
       .join(', '),
-  asOf: 'Show the rows of then',
+  asOf: 'Show the rows of this version',
   rowsAt: (version: string, time: string) => `Rows as of version ${version}, ${time}`,
   first: (count: number) => `The first ${count} rows.`,
   close: 'Close',

@@ -33,7 +33,7 @@ export const converted = 'The type was changed.'
 export const saveFirst = 'Save or discard the other changes first.'
 export const add = 'Add'
 export const noName = 'Give the new column a name.'
-export const isThere = (name: string) => `There is a column ${name} already.`
+export const isThere = (name: string) => `The column ${name} exists already.`
 export const save = 'Save'
 export const saving = 'Saving …'
 export const discard = 'Discard'

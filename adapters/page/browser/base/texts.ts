@@ -35,12 +35,12 @@ export const apiKey = 'API key'
 export const keyIs =
   'An API key is the password with which a person or a program uses this server. Whoever runs the server has it:'
 export const keyPlaces = [
-  '“rowstash serve” prints the key that it makes, or the file that it keeps it in.',
-  '“rowstash keys add” makes one more, for reading only if you like.',
+  '“rowstash serve” prints the key, or the file that has it.',
+  '“rowstash keys add” makes another key, which may be only for reading.',
 ] as const
 export const keyHelp = 'It is kept in this tab until you close it, and is sent only to this server.'
 export const noSuchKey =
-  'The server does not know this key. Check that it is whole, with nothing in front or behind.'
+  'The server does not know this key. Check that you entered all of it, and nothing else.'
 export const signIn = 'Show the tables'
 export const signOut = 'Forget the key'
 export const otherKey = 'Use another key'
@@ -65,8 +65,7 @@ export const rowNumber = 'Row'
 export const noRows = 'No rows'
 export const searching = 'Searching …'
 export const sorting = (place: string) => `${place} · sorting all rows …`
-export const misplaced =
-  'Rows that you change stay where they are, whatever the order and the filter say.'
+export const misplaced = 'Rows that you change keep their place until you sort and filter again.'
 export const placeAgain = 'Sort and filter again'
 export const place = (from: string, to: string, all: string) => `${from}–${to} of ${all}`
 export const placeOfFirst = (from: string, to: string, all: string) =>
@@ -78,9 +77,8 @@ export const rowsChanged = (count: number, shown: string) =>
 export const follow = 'Show changes at once'
 export const showNewer = 'Show the new version'
 export const rowsEnded =
-  'These rows are no longer read. Show the new version, or apply the filter again.'
-export const gridHelp =
-  'Arrow keys move, with Shift they choose a block, Enter or Space opens a row.'
+  'These rows can no longer be read. Show the new version, or apply the filter again.'
+export const gridHelp = 'Arrow keys move. Shift+arrow chooses a block. Enter or Space opens a row.'
 export const headerHelp =
   ' In the header, Enter sorts by the column, and Shift+Enter adds the column to the order. Alt+Left and Alt+Right change its width. Alt+Down opens its menu.'
 export const menuOf = (column: string) => `Menu of ${column}`
@@ -126,7 +124,8 @@ export const downloadFormats = {
 export const downloading = (bytes: string) => `Downloading … ${bytes}`
 export const downloaded = (bytes: string) => `Downloaded: ${bytes}.`
 export const downloadBroken = 'The connection broke off. The file was not saved.'
-export const downloadIsNewer = (version: string) => `The file has the newer version ${version}.`
+export const downloadIsNewer = (version: string) =>
+  `The file has version ${version}, which is newer.`
 export const downloadUnderWay = 'A download is in progress. Cancel it before you start another one.'
 export const tooLargeToHold =
   'This browser cannot save more than 1 GB from here. Narrow the rows by a filter, or use the command “rowstash export”.'
@@ -145,7 +144,7 @@ export const noHistory = (version: string) =>
   `Version ${version} is the earliest known version of this row: the table has no older history.`
 export const emptyCell = 'empty'
 export const storedFile = 'file'
-export const noPicture = 'The file is missing, or is no picture.'
+export const noPicture = 'The file is missing, or is not a picture.'
 export const schema = 'Schema'
 export const columnName = 'Name'
 export const columnId = 'ID'
@@ -160,7 +159,7 @@ export const oneFile = 'One file at a time: only the first one is imported.'
 export const isUnderWay = 'An import is in progress. Cancel it before you start another one.'
 export const dropFormats = 'CSV, TSV, JSON or NDJSON, also compressed with gzip'
 export const format = 'Format'
-export const reading = 'How the file is written'
+export const reading = 'How the file is read'
 export const dialect = {
   delimiter: 'Between fields',
   header: 'Header',
@@ -197,9 +196,9 @@ export const importStopped = (message: string) =>
   `The import stopped (${message}). Open “Import” to continue it.`
 export const importFailed = (message: string) => `The import failed: ${message}`
 export const keyRefused =
-  'The server no longer takes the key of this page: it may have been started again. Open the address that it printed, and begin again there.'
+  'The server no longer accepts the key of this page: it may have restarted. Open the address that it printed, and import there.'
 export const scopeMissing =
-  'The key of this page may not do that: it was made for less. Ask for one that may write, and open this page with it.'
+  'The key of this page may not do that. Ask for a key that may write, and open this page with it.'
 export const fileGone =
   'The file was changed, moved or deleted after you chose it. Choose it again.'
 export const importWaits = 'The import waits for your decision.'
@@ -241,8 +240,8 @@ export const problemColumns = ['Column', 'Takes', 'Values', 'The first ones'] as
 export const rules = {
   'a finite number': 'a number',
   'a finite number as JSON writes it': 'a number such as 1234.5',
-  'text, a number, a boolean or an array: no column holds objects':
-    'no objects: choose what becomes of them in “Objects in rows”',
+  'text, a number, a boolean or an array':
+    'any value but an object: choose in “Objects in rows” how to read objects',
 } as const
 export const mustBe = (rule: string) => `Must be ${rule}`
 export const row = (row: string) => `row ${row}`
@@ -257,8 +256,7 @@ export const columnsWereAdded = (count: number) =>
 export const checkingAgain = 'Checking again …'
 export const importAnyway = 'Import anyway'
 export const merge = 'Merge'
-export const wouldMerge = (counts: string) =>
-  `The merge will make these changes, in rows: ${counts}.`
+export const wouldMerge = (counts: string) => `Effect of the merge on the rows: ${counts}.`
 export const changeImport = 'Change the import'
 export const cancelled = 'Cancelled. Nothing was changed.'
 export const goOn = 'Continue'
@@ -285,10 +283,10 @@ export const filesHelp =
   'A file is kept while a row contains its URL. An unused file is deleted some time after the day shown.'
 export const fileColumns = ['Name', 'Type', 'Size', 'Stored', 'Kept at least until'] as const
 export const stashes = 'Staged rows'
-export const stashesHelp = 'Rows of unfinished imports, such as those whose tab was closed.'
+export const stashesHelp = 'Rows of unfinished imports, such as when a tab was closed.'
 export const stashColumns = ['Name', 'Rows', 'Size', 'Begun', 'Ends'] as const
 export const uploads = 'Open uploads'
-export const uploadsHelp = 'Files whose upload has begun and is not complete.'
+export const uploadsHelp = 'Files whose upload is not complete.'
 export const uploadColumns = ['Name', 'Type', 'Size', 'Begun', 'Ends'] as const
 export const jobs = 'Jobs'
 export const jobsHelp = 'Background operations. They are listed for 7 days after they end.'

@@ -17,6 +17,7 @@ export class CellEditor {
   readonly element: HTMLElement
   readonly #input: CheckedInput
   readonly #events: CellEditorEvents
+  #box: Box | undefined
   #isEnded = false
 
   /** @param typed - Whether a typed character opens the input: it replaces the value, so the input begins empty. */
@@ -34,6 +35,8 @@ export class CellEditor {
       events.onFile(file)
     })
     this.element = this.#input.element
+    // A message about the text may make it wider.
+    this.element.addEventListener('input', () => this.place(this.#box))
     this.#input.control.addEventListener('keydown', (event) =>
       this.#keyDown(event as KeyboardEvent),
     )
@@ -44,6 +47,7 @@ export class CellEditor {
 
   /** Puts the input over a cell. @param box - undefined: the cell is not in view. */
   place(box: Box | undefined): void {
+    this.#box = box
     const { style } = this.element
     // The input stays in the document, because it must keep the focus.
     style.opacity = box === undefined ? '0' : '1'

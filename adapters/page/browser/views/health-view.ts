@@ -266,7 +266,7 @@ function sumHeldBytes(held: ReadonlyMap<string, number>): number {
   return [...held.values()].reduce((all, bytes) => all + bytes, 0)
 }
 
-/** The minimum time of the last sample, in seconds: it has not ended, and a shorter one has an unreliable rate. */
+/** The last sample has not ended. Its rate is unreliable if it is shorter than this, in seconds. */
 const SHORTEST_S = 60
 
 /** A value for each interval since the first sample: without a sample nothing happened. */

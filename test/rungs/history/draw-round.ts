@@ -22,6 +22,7 @@ function drawOptions(random: Seeded): StoreOptions {
     historyRetentionMs: 24 * HOUR_MS,
     overwrittenRowsTtlMs: random.pick([0, HOUR_MS]),
     compression: random.pick(['none', 'auto']),
+    recompression: 'deflate', // On each runtime.
     maintenance: {
       compactionRecordsMin: random.pick([1, 4, 100]),
       compactionIntervalMs: random.pick([0, 10, 200]),

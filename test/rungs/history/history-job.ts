@@ -68,7 +68,9 @@ export type OperationName = (typeof LIBRARY_OPERATIONS)[number]
 
 export const BACKGROUND = ['compaction', 'recompression', 'garbageCollection'] as const
 
-export const FAULTS = ['kill', 'pause', 'clock jump', 'restore', 'cut', 'failover'] as const
+export const FAULTS = [
+  ...(['kill', 'pause', 'clock jump', 'slow read', 'restore', 'cut', 'failover'] as const),
+] as const
 
 export type FaultName = (typeof FAULTS)[number]
 

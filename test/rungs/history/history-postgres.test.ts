@@ -1,7 +1,8 @@
 // Goal: as in history.test.ts, for four processes that have one store open, on PostgreSQL and a folder or a bucket of
 // objects.
 // Method: with Debian's PostgreSQL through failovers: the primary is killed and its synchronous standby promoted, while
-// connections are cut; otherwise on a server from npm. Processes are killed, and paused for up to five leases.
+// connections are cut; otherwise on a server from npm. Processes are killed, and paused for up to five leases. Some reads of
+// objects take so long that garbage collections run meanwhile.
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -107,7 +108,7 @@ test('one order explains what four processes on one PostgreSQL see', {
   const place = { urls, schema: 'history', objects: await objectsPlace(seed) }
   const sides = cluster && { primary: cluster.primary, standby: cluster.standby }
   const more: readonly FaultName[] = sides ? ['cut', 'failover', 'failover'] : ['cut']
-  const faults: readonly FaultName[] = ['kill', 'pause', 'clock jump', ...more]
+  const faults: readonly FaultName[] = ['kill', 'pause', 'clock jump', 'slow read', ...more]
   const options = { jobLeaseMs: LEASE_MS, orphanGraceMs: GRACE_MS }
   const wrong = await runRounds(SUITE, { rounds, seed, faults }, (round) => {
     const random = seeded(seed * 37 + round)

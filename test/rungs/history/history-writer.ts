@@ -10,9 +10,11 @@ import { openPostgresKv } from '../../../adapters/postgres/postgres-kv.js'
 import { createClient } from '../../../src/client/client.js'
 import { ClientError } from '../../../src/client/client-error.js'
 import { isStoreError, openStore, type Store, type StoreOptions } from '../../../src/index.js'
+import type { ObjectStore } from '../../../src/ports.js'
 import { seeded } from '../../support/seeded.js'
 import { say as sayLine } from '../crash/say.js'
-import { openObjects } from '../fleet/fleet-job.js'
+import { type ObjectsPlace, openObjects } from '../fleet/fleet-job.js'
+import { steppedObjects } from '../fleet/steps.js'
 import { CLIENT_PLANS } from './client-operations.js'
 import { followClient, followTable } from './follow.js'
 import {
@@ -138,7 +140,8 @@ async function workWith(planOf: (what: OperationName) => Planned | undefined): P
 }
 
 const HOUR_MS = 3_600_000
-const JUMPS_MS = [0, 0, HOUR_MS / 3, 5 * HOUR_MS, -HOUR_MS / 3, -5 * HOUR_MS]
+/** On a shared store, the shortest are not noticed (`clockSkewMs`). */
+const JUMPS_MS = [0, 1 / 30, 1 / 3, 5].flatMap((hours) => [-hours * HOUR_MS, hours * HOUR_MS])
 const JUMP_EVERY_MS = 400
 
 let aheadMs = 0
@@ -171,6 +174,23 @@ function storeOptions(): StoreOptions {
   }
 }
 
+const READS: ReadonlySet<string> = new Set(['before a get', 'before a stream'])
+const SLOW_EVERY = 20
+const SLOW_MS_MAX = 1_500
+
+async function readSlowly(): Promise<void> {
+  const from = nowMicros()
+  await pause(random.below(SLOW_MS_MAX))
+  say({ say: 'span', name: 'slow read', from, to: nowMicros() })
+}
+
+async function openObjectsOf(place: ObjectsPlace): Promise<ObjectStore> {
+  const objects = await openObjects(place)
+  if (!job.swarm.faults.includes('slow read')) return objects
+  const wait = (at: string) => (READS.has(at) && random.once(SLOW_EVERY) ? readSlowly() : undefined)
+  return steppedObjects(objects, { pass: () => undefined, wait })
+}
+
 const openIn = (directory: string): Promise<Store> => {
   return openDirectory(directory, { ...storeOptions(), waitMs: 60_000 })
 }
@@ -186,7 +206,7 @@ async function open(): Promise<Store> {
     commitConnectionsMax: 3,
     onWarning: () => undefined,
   })
-  return openStore({ ...storeOptions(), kv, objects: await openObjects(place.objects) })
+  return openStore({ ...storeOptions(), kv, objects: await openObjectsOf(place.objects) })
 }
 
 async function workOnStore(): Promise<void> {

@@ -47,9 +47,15 @@ export type RoundPlan = Readonly<{
 }>
 
 const RUNS_MS_MAX = 180_000
-const FAULT_EVERY_MS = 1_500
+const FAULT_EVERY_MS = 800
 
-type Life = { readonly member: Member; readonly process: RunningWriter; isOpen: boolean }
+type Life = {
+  readonly member: Member
+  readonly process: RunningWriter
+  /** The prefix of its operations' names. */
+  readonly name: string
+  isOpen: boolean
+}
 
 export class Round {
   readonly #plan: RoundPlan
@@ -122,10 +128,19 @@ export class Round {
       this.#lives.delete(name)
       child.kill('SIGKILL')
       await ended
+      this.#noteKilled(life.name)
       await pause(this.#random.below(100))
       this.#start(life.member)
     }
     this.#spans.push({ name: fault, from, to: nowMicros() })
+  }
+
+  /** Operations that a kill ended were under way until then. */
+  #noteKilled(name: string): void {
+    for (const { id, what, from, to } of this.#operations.values()) {
+      if (to !== null || !id.startsWith(`${name}-`)) continue
+      this.#spans.push({ name: what, from, to: nowMicros() })
+    }
   }
 
   async #end(name: string): Promise<void> {
@@ -174,7 +189,7 @@ export class Round {
       since: Object.fromEntries(follows) as Record<string, number>,
     }
     const process = startWriter(program, job)
-    this.#lives.set(member.name, { member, process, isOpen: false })
+    this.#lives.set(member.name, { member, process, name, isOpen: false })
     this.#listen(member.name, process)
     void process.ended.then(({ code, signal, stderr }) => {
       const isOwn = this.#lives.get(member.name)?.process === process

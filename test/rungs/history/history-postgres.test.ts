@@ -109,7 +109,7 @@ test('one order explains what four processes on one PostgreSQL see', {
   const sides = cluster && { primary: cluster.primary, standby: cluster.standby }
   const more: readonly FaultName[] = sides ? ['cut', 'failover', 'failover'] : ['cut']
   const faults: readonly FaultName[] = ['kill', 'pause', 'clock jump', 'slow read', ...more]
-  const options = { jobLeaseMs: LEASE_MS, orphanGraceMs: GRACE_MS }
+  const options = { jobLeaseMs: LEASE_MS, orphanGraceMs: GRACE_MS, stashesMax: 1_000_000 }
   const wrong = await runRounds(SUITE, { rounds, seed, faults }, (round) => {
     const random = seeded(seed * 37 + round)
     const swarm = drawRound(random, faults, options)

@@ -48,7 +48,7 @@ test('one order explains what the owner of a directory and clients of its server
     { rounds, seed, faults: FAULTS },
     (round) => {
       const random = seeded(seed * 31 + round)
-      const swarm = drawRound(random, FAULTS, { orphanGraceMs: 5_000 })
+      const swarm = drawRound(random, FAULTS, { orphanGraceMs: 5_000, stashesMax: 1_000_000 })
       const restoreTo = swarm.faults.includes('restore') ? join(folder, `store-${round}`) : null
       const owner: Member = {
         name: 'owner',

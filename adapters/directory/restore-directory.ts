@@ -38,7 +38,7 @@ export type RestoreOptions = Readonly<{
 const OPTION_NAMES: readonly string[] = ['filesFrom', 'keepStashes', 'signal']
 
 /**
- * Restores a backup into a directory that is missing or empty. All versions continue 2^32 above those of the backup, so
+ * Restores a backup into a directory that is missing or empty. All versions begin 2^32 above those of the backup, so
  * that no ETag of the original store denotes other content. On failure nothing is left behind.
  * @param directory - A path, or a `file:` URL.
  * @throws {StoreError} DATA_CORRUPT (the backup is damaged or truncated), FORMAT_UNKNOWN, OPTION_NOT_ALLOWED (the

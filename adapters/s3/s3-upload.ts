@@ -193,7 +193,7 @@ export class S3Upload {
       .catch(() => undefined)
   }
 
-  /** Aborts all uploads of the key: after a lost answer to its creation, the ID of an upload is unknown. */
+  /** Aborts all uploads of the key. If the answer that created an upload was lost, the ID of that upload is unknown. */
   async #abortAll(): Promise<void> {
     const query = { uploads: '', prefix: this.#key }
     const reply = await this.#client

@@ -314,8 +314,8 @@ const indexOf = /* @__PURE__ */ bufferMethod('indexOf')
 const lastIndexOf = /* @__PURE__ */ bufferMethod('lastIndexOf')
 
 /**
- * The position of a needle in bytes; -1: none. Both are fast if one byte of the needle is rare: for `indexOf` the
- * first, for `lastIndexOf` the last. null: the runtime has no search that is faster than a loop.
+ * The first or the last position of a needle in bytes; -1: none. `indexOf` is fast if the first byte of the needle is
+ * rare, `lastIndexOf` if the last byte is rare. null: the runtime has no search that is faster than a loop.
  */
 export const byteSearch: Readonly<{
   indexOf(bytes: Uint8Array, needle: Uint8Array): number

@@ -85,8 +85,8 @@ export interface RowChunk {
 }
 
 /**
- * Objects of cells; a Blob with CSV, TSV, JSON or NDJSON, also compressed with gzip unless its dialect is `plain`; a
- * stream of such bytes, which needs `format`; or chunks, which must be cut in the same way when an import continues.
+ * Objects of cells; a Blob of CSV, TSV, JSON or NDJSON, which may be compressed with gzip unless the dialect is `plain`;
+ * a stream of such bytes, which needs `format`; or chunks, which must be cut in the same way when an import continues.
  */
 export type ImportInput =
   | Iterable<object>

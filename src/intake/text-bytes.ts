@@ -94,7 +94,7 @@ export type TextBytes = Begun & Readonly<{ encoding: string; isGuessed: boolean 
  * @param given - The given encoding. undefined: UTF-8, or the encoding of the byte order mark.
  * @param guesses - Which encodings may be guessed from the bytes, if none is given. For JSON, only encodings of
  *   Unicode may be guessed.
- * @throws {SourceFault} if it is not text, or has the mark of another encoding than the given one
+ * @throws {SourceFault} if the input is not text, or has the byte order mark of another encoding than the given one
  */
 export async function openTextBytes(
   source: AsyncIterable<Uint8Array>,

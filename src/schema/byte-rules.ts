@@ -69,9 +69,9 @@ type Run = { from: number; bytes: number }
 export class ByteRules {
   readonly #bytes: Bytes
   readonly #view: DataView
-  /** The last domain of an e-mail address, with the `@`: a column often repeats it. */
+  /** The domain of the most recent e-mail address, with the `@`: a column often repeats it. */
   readonly #domain: Run = { from: 0, bytes: 0 }
-  /** The last scheme and host of a URI with a path, including the slash. */
+  /** The scheme and host of the most recent URI with a path, including the slash. */
   readonly #origin: Run = { from: 0, bytes: 0 }
 
   constructor(bytes: Bytes) {

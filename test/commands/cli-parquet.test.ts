@@ -420,7 +420,7 @@ describe('bytes that are not said to be text', () => {
       })
     const path = await fixed([[0x61, 0x62]])
     await expect(imported(path, '--table', 'Fixed')).rejects.toThrow(
-      'row 1: column "b" has bytes, which no column can hold; --binary text reads them as UTF-8',
+      'row 1: column "b" has bytes, which no column can hold; to read them as UTF-8, use --binary text',
     )
     await imported(path, '--table', 'Fixed', '--binary', 'text')
     expect(await readFile(await exported('fixed.ndjson', '--table', 'Fixed'), 'utf8')).toBe(

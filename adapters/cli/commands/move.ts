@@ -44,7 +44,7 @@ export const MOVE_COMMAND: CommandSpec = {
   usage: ['move --from DIR --to URL [--s3 URL]', 'move --from URL [--s3 URL] --to DIR'],
   about: `Copies the store in a directory to PostgreSQL, or back, and verifies the copy in full. The
     target must be missing or empty. Tables, row IDs, stashes, jobs, files and API keys stay the
-    same; versions continue 2^32 above those of the source. The source is not changed. Stop all servers of the source
+    same; versions begin 2^32 above those of the source. The source is not changed. Stop all servers of the source
     first: the directory must not be in use, and changes that servers on PostgreSQL make meanwhile may be
     missing. Afterwards serve the copy, and no longer the source.`,
   options: OPTIONS,
@@ -67,7 +67,7 @@ export async function runMove(args: readonly string[], io: CommandIo): Promise<v
   const text = `${records} records and ${objects} objects of ${bytes} bytes are in ${target}, verified`
   printResult(io, values.json, { records, objects, bytes, target }, text)
   io.warn(
-    `It took ${seconds} s. Versions continue 2^32 above those of the source, which must no longer be served`,
+    `It took ${seconds} s. Versions begin 2^32 above those of the source. The source must no longer be served`,
   )
 }
 

@@ -86,7 +86,7 @@ export function uuidText(bytes: Uint8Array): string {
 export function renderPlainValue(value: unknown): string {
   if (typeof value === 'bigint') return String(value)
   if (value instanceof Uint8Array) {
-    throw new Error('bytes, which no column can hold; --binary text reads them as UTF-8')
+    throw new Error('bytes, which no column can hold; to read them as UTF-8, use --binary text')
   }
   if (typeof value !== 'number') {
     return JSON.stringify(value, (_, cell) => (typeof cell === 'bigint' ? Number(cell) : cell))

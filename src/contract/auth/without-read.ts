@@ -43,7 +43,7 @@ export function shownProblems(
   return problems.map((problem) => (problem.serial === undefined ? problem : valueless(problem)))
 }
 
-/** A receipt, without what its reader may not see: the operation may have been that of another key. */
+/** The part of a receipt that the caller may see. The operation may have been that of another API key. */
 export function shownReceipt(caller: Caller, receipt: Receipt): Receipt {
   if (maySee(caller)) return receipt
   const { dropped } = receipt

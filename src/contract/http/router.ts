@@ -160,7 +160,7 @@ export type AdminOperationName = {
   [M in AdminRoute[0]]: `${M} ${Extract<AdminRoute, readonly [M, string]>[1]}`
 }[AdminRoute[0]]
 
-/** Whether a path is below those of the operator, even if it is an unknown path. */
+/** Whether a path is under the paths of the operator. Unknown paths under them count, too. */
 export function isAdminPath(path: string): boolean {
   return path.startsWith('/admin/') || path === '/metrics' || path === '/metrics/'
 }

@@ -11,7 +11,7 @@ import { tableNotFound } from './table-writer.js'
 
 /** What a change reads in its turn. */
 export type AheadOfTurn = Readonly<{
-  /** The keys of records besides the head. @param head - The head, or an earlier one; null: none is known yet. */
+  /** The keys of records other than the head. @param head - The head, or an earlier one; null: none is known yet. */
   keys(head: TableHead | null): readonly Bytes[]
   /** Reads the objects that the plan needs. Failures are left to the plan. */
   warm?(head: TableHead, read: ReadRecord): Awaitable<unknown>

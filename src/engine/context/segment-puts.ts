@@ -39,7 +39,7 @@ export class SegmentPuts {
   readonly #parts: PutsParts
   #waiting: Waiting[] = []
   #running: Promise<void> | undefined
-  /** The expected number of segments of the next group: as many as were stored or waiting at the last one. */
+  /** The expected number of segments of the next group: those of the last group, and those that waited for it. */
   #expected = 1
   #gathered: (() => void) | undefined
 

@@ -59,6 +59,6 @@ export type MergeResult = MergeCounts &
     version: number
     /** The IDs of the added rows in the order of the input; these rows are last in the table. Empty for a dry run. */
     addedRowIds: RowIds
-    /** The receipt, if it was requested. The result of a repeat has it as long as the table keeps it. */
+    /** The receipt, if it was requested. The result of a repeat has the receipt as long as the table keeps it. */
     receipt?: Receipt
   }>

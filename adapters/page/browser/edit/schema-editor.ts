@@ -30,7 +30,7 @@ type Item = {
   values: number | undefined
 }
 
-/** How often a change of the schema is repeated because rows were changed meanwhile. */
+/** How many times a change of the schema is repeated at most, if rows were changed meanwhile. */
 const TRIES_MAX = 8
 
 export class SchemaEditor {
@@ -57,7 +57,7 @@ export class SchemaEditor {
     this.#name = el('input', { id: 'table-name', value: name, ...limits })
     this.#newName.addEventListener('keydown', (event) => {
       if (event.key !== 'Enter') return
-      event.preventDefault() // Otherwise it would save.
+      event.preventDefault() // Enter would submit the form, which saves the schema.
       this.#add()
     })
     this.element = el(

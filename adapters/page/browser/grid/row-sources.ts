@@ -51,7 +51,7 @@ const REQUESTS_MAX = 3
 
 /** The number of rows that a server sorts for the first page of an order. For later pages it sorts more rows. */
 const SORTED_AT_ONCE = 1_000
-/** The number of first rows of an order that a server sorts even if the table has too many rows to sort them all. */
+/** A server sorts at least this many of the first rows, even if the table has too many rows to sort all of them. */
 const SORTED_ALWAYS = 10_000
 
 /** The rows of a table or of a sorted query, read by their positions. */

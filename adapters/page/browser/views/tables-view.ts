@@ -11,9 +11,9 @@ import { mayWrite, type View, type ViewContext } from './shell.js'
 /** How many tables are listed at first, and more each time on demand: each takes a request for its numbers. */
 const SHOWN_AT_ONCE = 100
 
-/** The first tables of the list: their numbers are requested again at every look. */
+/** How many tables at the top of the list have their row counts requested again at every poll. */
 const LOOKED_AT = 20
-/** Time between two looks for tables that others have created, deleted or filled, in milliseconds. */
+/** Time between two polls for tables that others have created, deleted or filled, in milliseconds. */
 const LOOK_MS = 5_000
 
 export async function openTables(context: ViewContext): Promise<View> {

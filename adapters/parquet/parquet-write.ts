@@ -143,6 +143,6 @@ async function* rowGroups(
 }
 
 function inexactFailure(token: string, row: number): Error {
-  const problem = `Parquet has doubles only, and the number ${token} in row ${row} (counted from 0) is none`
+  const problem = `Parquet stores doubles, and the number ${token} in row ${row} (counted from 0) is not a double`
   return invalidArgument(`${problem}; export csv or ndjson, which keep every digit`)
 }

@@ -153,7 +153,7 @@ function parseKind(value: unknown, place: string): ColumnKind {
   }
   if (typeof value === 'string') {
     const known = COLUMN_KINDS.join(', ')
-    throw shapeError(place, `is the unknown kind ${quoteName(value)}; known are ${known}`)
+    throw shapeError(place, `is the unknown kind ${quoteName(value)}; the kinds are ${known}`)
   }
   throw shapeError(place, 'must be a kind name')
 }

@@ -150,7 +150,7 @@ test('a bad line is named with its file, and nothing is left', async () => {
     code: 1,
     stdout: '',
     stderr:
-      'rowstash: 3 fields for 2 columns in long.csv, line 11113; --extra-fields drop leaves the extra fields out, --skip-lines N the lines before the header\n',
+      'rowstash: 3 fields for 2 columns in long.csv, line 11113; --extra-fields drop leaves the extra fields out, --skip-lines N leaves out lines before the header\n',
   })
 })
 
@@ -264,7 +264,7 @@ describe('an import of', () => {
 
     expect(ended).toMatchObject({ code: 1, stdout: '' })
     expect(ended.stderr).toMatch(
-      /^rowstash: The schema wrong\.json cannot be read: schema\.columns\[0\]\.type is the unknown kind 'strng'; known are string, /,
+      /^rowstash: The schema wrong\.json cannot be read: schema\.columns\[0\]\.type is the unknown kind 'strng'; the kinds are string, /,
     )
   })
 

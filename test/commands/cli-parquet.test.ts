@@ -135,7 +135,7 @@ test.each(['9007199254740993', '0.12345678901234567', '1e-400', '123456789012345
     await imported(inFolder('exact.ndjson'), '--table', name)
 
     await expect(exported('exact.parquet', '--table', name)).rejects.toThrow(
-      `the number ${token} in row 1 (counted from 0) is none`,
+      `the number ${token} in row 1 (counted from 0) is not a double`,
     )
     await expect(readFile(inFolder('exact.parquet'))).rejects.toMatchObject({ code: 'ENOENT' })
   },

@@ -50,7 +50,7 @@ const RESTORE_OPTIONS = {
   'files-from': {
     type: 'string',
     value: 'DIR',
-    help: 'the store that has the files of a backup made with --files reference',
+    help: 'the original store, if the backup was made with --files reference',
   },
   json: { type: 'boolean', default: false, help: 'print the result as a line of JSON' },
 } as const satisfies OptionSpecs

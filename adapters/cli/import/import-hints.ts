@@ -69,7 +69,7 @@ export function hintOfRefusal(message: string, files: readonly SourceFile[]): st
     files.some(({ dialect }) => dialect?.[name] !== undefined)
   if (QUOTE_PROBLEM.test(message)) return isSaid('quotes') ? '' : RELAXED_HINT
   if (/fields? for|more fields/i.test(message) && files.some(isText) && !isSaid('extraFields')) {
-    const inFront = isSaid('skipLines') ? '' : ', --skip-lines N the lines before the header'
+    const inFront = isSaid('skipLines') ? '' : ', --skip-lines N leaves out lines before the header'
     return `; --extra-fields drop leaves the extra fields out${inFront}`
   }
   const isEncoded = files.some(({ encoding }) => encoding !== undefined)

@@ -149,7 +149,7 @@ class WhereReader {
     if (name.startsWith('$') && !name.startsWith('$$')) {
       const remedy = 'a column ID that begins with $ needs a second $ in front'
       throw invalidWhere(
-        `has the unknown operator ${shown(name)}; known are $and, $or and $not, and ${remedy}`,
+        `has the unknown operator ${shown(name)}; the operators are $and, $or and $not; ${remedy}`,
       )
     }
     const id = name.startsWith('$') ? name.slice(1) : name
@@ -166,7 +166,7 @@ class WhereReader {
       if (!isOperator(operator)) {
         const known = [...OPERATORS, ...FLAGS].join(', ')
         throw invalidWhere(
-          `has the unknown operator ${shown(operator)} for column ${shown(id)}; known are ${known}`,
+          `has the unknown operator ${shown(operator)} for column ${shown(id)}; the operators are ${known}`,
         )
       }
       return this.#readTest(column, operator, checkPlainOperand(column, operator, value), fold)

@@ -566,7 +566,7 @@ const exporting: ContractCase[] = [
         body: '[{"n":9007199254740993}]',
         type: 'application/json',
       })
-      const message = /query: Parquet has doubles only, and the number 9007199254740993 in row 0/
+      const message = /query: Parquet stores doubles, and the number 9007199254740993 in row 0/
       await api.refused(
         'GET',
         `${exact.path}/export?format=parquet`,

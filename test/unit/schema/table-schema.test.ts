@@ -99,7 +99,7 @@ describe('a schema of the wrong shape is refused with its place', () => {
     [
       'an unknown kind',
       { columns: [column, column, { id: 'b', type: 'text' }] },
-      "schema.columns[2].type is the unknown kind 'text'; known are string, markdown, ",
+      "schema.columns[2].type is the unknown kind 'text'; the kinds are string, markdown, ",
     ],
     ['a kind in another letter case', oneType('String'), 'schema.columns[0].type '],
     ['a kind that every object has', oneType('constructor'), 'schema.columns[0].type '],

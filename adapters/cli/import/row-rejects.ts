@@ -165,7 +165,7 @@ export class RowRejects {
     if (this.#header === undefined) await this.#file.write(header)
     this.#header ??= header
     if (header !== this.#header) {
-      const problem = `${path}: row ${line} does not fit the schema, and cannot be written to ${this.path}, whose rows have another header`
+      const problem = `${path}: row ${line} does not fit; ${this.path} cannot take it, as its rows have another header`
       throw new ProgramFailure(
         'failed',
         `${problem}: import files with different headers one by one`,

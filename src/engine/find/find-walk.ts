@@ -39,7 +39,7 @@ export type Wanted = Readonly<{
   signal: AbortSignal | undefined
   /** The name of the operation that the signal aborts, for the message. Default: search. */
   what?: string
-  /** Whether a segment may have a matching row; otherwise the walk skips it, and tests only the row records of its rows. */
+  /** Whether a segment may have a matching row. Otherwise the walk tests only the row records of its rows. */
   mayMatch: (run: Run) => Awaitable<boolean>
   /** Maximum number of values that `mayMatch` looks up in a segment. */
   segmentTests: number

@@ -13,6 +13,7 @@ import {
   JOBS_RANGE,
   jobLeaseKey,
   KEY_SPACE,
+  OPEN_JOBS_RANGE,
   STASH_HEADS_RANGE,
 } from '../../src/format/keys.js'
 import { parseTableId } from '../../src/format/table-id.js'
@@ -20,6 +21,8 @@ import {
   type Job,
   type JobRequest,
   type JobStatus,
+  memoryObjects,
+  openLevelKv,
   openMemory,
   openStore,
   type Store,
@@ -30,10 +33,12 @@ import {
 import type { UrlFetcher } from '../../src/ports.js'
 import { leftOpenJobs } from '../rungs/model/wiped-team.js'
 import { damageOf } from '../support/damage.js'
+import { plainDatabase } from '../support/plain-database.js'
 import { randomTestSeed } from '../support/seed-record.js'
 import { seeded } from '../support/seeded.js'
 import { until } from '../support/until.js'
 import { turns } from './engine-world.js'
+import { Hooks, hookedKv } from './hooked-ports.js'
 import { type Mortal, World } from './mortal-engine.js'
 
 const MINUTE_MS = 60_000
@@ -299,6 +304,22 @@ describe('a job', () => {
       await expect.poll(() => leftOpenJobs(world.kv, 't')).toBe(0)
     },
   )
+
+  test('that is deleted while a garbage collection puts it on the list of open jobs is not on it', async () => {
+    const kv = await openLevelKv(plainDatabase())
+    const hooks = new Hooks()
+    const ports = { kv: hookedKv(kv, hooks, true), objects: memoryObjects() }
+    const sources = sourceOf(() => new Promise(() => undefined))
+    const store = await openStore({ ...ports, sources, maintenance: false })
+    onTestFinished(() => store.close())
+    const team = store.team('t')
+    await team.startJob({ import: FROM_URL })
+    await kv.partition('').deleteRange(OPEN_JOBS_RANGE, 10)
+    hooks.beforePutInto(KEY_SPACE.openJob, () => team.deleteAll())
+    await store.maintain()
+
+    expect([hooks.ran, await leftOpenJobs(kv, 't')]).toEqual([1, 0])
+  })
 
   test('that a close ended goes on at the next opening, at once', async () => {
     const world = await World.create(false)

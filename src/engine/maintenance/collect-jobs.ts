@@ -39,7 +39,11 @@ export async function collectJobs(context: StoreContext, visit: Visit): Promise<
   for (const job of open) {
     const key = openJobKey(job, teamId)
     const isListed = (await system.read((view) => view.get(key))) !== null
-    if (!isListed) await system.commit({ puts: [[key, EMPTY_RECORD]] })
+    if (isListed) continue
+    await system.commit({ puts: [[key, EMPTY_RECORD]] })
+    // If the job was deleted before that, nobody else would soon take it off the list.
+    const isThere = (await partition.read((view) => view.get(jobKey(job)))) !== null
+    if (!isThere) await system.commit({ deletes: [key] })
   }
   const deleted = await deleteUnchanged(partition, over)
   // The parts of a result are deleted without a check: they mean nothing without the job.

@@ -189,7 +189,11 @@ function anyTransactionRace(checks: boolean): fc.Arbitrary<TransactionRace> {
 }
 
 async function raceTransactions(numRuns: number, seed: number, checks: boolean) {
-  const property = fc.asyncProperty(anyTransactionRace(checks), fc.scheduler(), runTransactionRace)
+  const property = fc.asyncProperty(
+    anyTransactionRace(checks),
+    fc.scheduler({ act }),
+    runTransactionRace,
+  )
   return fc.check(property, { numRuns, seed, endOnFailure: true, plugins: [endHangs(seed)] })
 }
 
@@ -225,7 +229,7 @@ function anyEnsureRace(checks: boolean): fc.Arbitrary<EnsureRace> {
 }
 
 async function raceToEnsure(numRuns: number, seed: number, checks: boolean) {
-  const property = fc.asyncProperty(anyEnsureRace(checks), fc.scheduler(), runEnsureRace)
+  const property = fc.asyncProperty(anyEnsureRace(checks), fc.scheduler({ act }), runEnsureRace)
   return fc.check(property, { numRuns, seed, endOnFailure: true, plugins: [endHangs(seed)] })
 }
 
@@ -271,7 +275,7 @@ test('what is there when everything is deleted is gone, and what comes meanwhile
 }, async () => {
   const [runs, seed] = [sizeOf({ push: 200, deep: 10_000 }), suiteSeed()]
   const startedAt = performance.now()
-  const property = fc.asyncProperty(anyDeletionRace, fc.scheduler(), runDeletionRace)
+  const property = fc.asyncProperty(anyDeletionRace, fc.scheduler({ act }), runDeletionRace)
   const plugins = [endHangs(seed)]
   const done = await fc.check(property, { numRuns: runs, seed, endOnFailure: true, plugins })
   const seconds = (performance.now() - startedAt) / 1_000

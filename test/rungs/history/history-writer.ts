@@ -175,7 +175,7 @@ function storeOptions(): StoreOptions {
 }
 
 const READS: ReadonlySet<string> = new Set(['before a get', 'before a stream'])
-const SLOW_EVERY = 20
+const SLOW_EVERY = 60
 const SLOW_MS_MAX = 1_500
 
 async function readSlowly(): Promise<void> {

@@ -132,6 +132,8 @@ export async function runBackgroundRace(
   const groups = groupsOf(past.rows)
   const baseline = new Map<string, unknown>()
   const running: Readonly<{ what: string; run: () => Promise<Ran> }>[] = []
+  const writers = race.operations.filter(({ what }) => !(what in READERS))
+  const overwrites = writers[0]?.what === 'overwrite' // Its rows are those of before: others would change them.
   for (const [i, { what, at, steps }] of race.operations.entries()) {
     const read = READERS[what as Reader] as Read | undefined
     if (read !== undefined) {
@@ -139,8 +141,8 @@ export async function runBackgroundRace(
       running.push({ what, run: async () => ({ what, seen: await unlessGone(read(placeAt(at))) }) })
       continue
     }
-    const isAlone = race.operations.every((one) => one.what in READERS || one.what === what)
-    const writer = what === 'overwrite' && !isAlone ? 'update' : (what as Writer)
+    const others = what === 'overwrite' ? 'update' : (what as Writer)
+    const writer = overwrites ? 'overwrite' : others
     const bound = bindWriter(writer, i + 1, steps, groups)
     running.push({ what: bound.what, run: () => bound.run(placeAt(at)).then(() => ({ what })) })
   }

@@ -14,6 +14,8 @@ export const BACKOFF = { firstMs: 500, maxMs: 15_000 }
 
 const ID_BYTES = 16
 
+const AWAKE_MS = 60_000
+
 export type ClientRequest = Readonly<{
   method: string
   /** A path below the URL of the server; or a whole URL, to which the API key is not sent. */
@@ -111,6 +113,8 @@ export class Requests {
     const { path, signal, lingerMs } = request
     const target = path instanceof URL ? path : url + path
     const end = makeLateSignal(signal, lingerMs)
+    // Node's fetch may wait without a timer or socket that keeps the process alive.
+    const awake = setInterval(() => undefined, AWAKE_MS)
     let answer: Response | undefined
     try {
       answer = await this.#fetch(target, request, end.signal)
@@ -124,6 +128,7 @@ export class Requests {
     } catch (cause) {
       return { failure: attemptFailure(cause, answer), retryAfterMs: undefined }
     } finally {
+      clearInterval(awake)
       end.forget()
     }
   }

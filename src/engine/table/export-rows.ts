@@ -62,7 +62,7 @@ export async function openExport(
   }
   if (at !== undefined) checkVersion(at, 'at')
   if (at !== undefined && request.orderBy !== undefined) {
-    throw new StoreError('REQUEST_VALIDATION_ERROR', 'orderBy cannot be combined with at')
+    throw new StoreError('REQUEST_VALIDATION_ERROR', 'at cannot be combined with orderBy')
   }
   checkBounds(request)
   return openVersion(place, request)

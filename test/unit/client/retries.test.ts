@@ -46,6 +46,18 @@ async function failureOf(call: Promise<unknown>): Promise<ClientError> {
   return ended
 }
 
+test('a request keeps the process alive until it has its answer', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  const during: number[] = []
+  const fetch = async (): Promise<Response> => {
+    during.push(vi.getTimerCount())
+    return Response.json({ data: [] })
+  }
+  await createClient({ url: 'http://127.0.0.1:8080', key: 'k', fetch }).tables()
+  expect(during).toEqual([1])
+  expect(vi.getTimerCount()).toBe(0)
+})
+
 describe('a request', () => {
   test.each<[string, Step[], Partial<ClientOptions>, number]>([
     ['that nothing takes, is tried three times', ['refused'], {}, 3],

@@ -149,8 +149,8 @@ export interface TextTable {
    * An export as CSV or NDJSON with the version of its rows, for servers, which send the version first.
    * @param request - `at`: a version in the history of the table, without `orderBy`. Default: the current version.
    *   `reusesMemory`: whether a piece is valid only until the next piece is requested. Default: false.
-   * @returns The version, its `columns` that are exported, the text in `pieces`, and the number of rows. `rowCount` is absent with `where`, with
-   *   `search`, and if the row records of the table have more text than four times `pageBytesMax`.
+   * @returns The version, the exported columns, the text in `pieces`, and the number of rows. `rowCount` is absent with
+   *   `where`, with `search`, and if the row records of the table have more text than four times `pageBytesMax`.
    * @throws {StoreError} as `toCSV`; HISTORY_GONE
    * @example
    * const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })

@@ -18,6 +18,7 @@ import { FaultDisk } from '../conformance/faults/fault-disk.js'
 import { testClock } from '../conformance/test-clock.js'
 import { seededNumbers, seededRandom } from '../rungs/model/seeded.js'
 import { runOptions } from '../support/fast-check-options.js'
+import { QUIET } from '../support/maintenance.js'
 import { allOf, changedRows } from '../support/replay-changes.js'
 
 const WIDENS = { onSchemaError: 'updateSchema' } as const
@@ -25,15 +26,6 @@ const HOUR_MS = 3_600_000
 
 /** `at`: when the version was first seen. */
 type Snapshot = Readonly<{ version: number; rows: readonly RowWithId[]; at: number }>
-
-const QUIET = {
-  maintenance: {
-    garbageCollectionIntervalMs: 0,
-    compactionIntervalMs: 0,
-    fileCollectionIntervalMs: 0,
-    jobIntervalMs: 0,
-  },
-}
 
 class World {
   readonly clock = testClock()
@@ -48,11 +40,10 @@ class World {
     this.next = seededNumbers(seed)
     this.#options = {
       historyRetentionMs: HOUR_MS,
-      ...QUIET,
       overwrittenRowsTtlMs: 0,
       overwrittenRowSetsMax: 0,
       orphanGraceMs: 0,
-      maintenance: { ...QUIET.maintenance, compactionRecordsMin: 1 + this.below(4) },
+      maintenance: { ...QUIET, compactionRecordsMin: 1 + this.below(4) },
       inlineRowsMax: this.below(2) === 0 ? 1_000 : 2,
       segmentRowsMax: 1 + this.below(5),
       cacheBytesMax: this.below(2) * 1_000_000,
@@ -240,7 +231,7 @@ test('the history of a table is what its versions were', { timeout: 600_000 }, a
 test('row records that a merge removes all at once are in the versions before', async () => {
   const kv = await openLevelKv(new FaultDisk({ seed: 1 }).level())
   const sizes = { inlineRowsMax: 2, segmentRowsMax: 2, historyRetentionMs: HOUR_MS }
-  const store = await openStore({ kv, objects: memoryObjects(), ...QUIET, ...sizes })
+  const store = await openStore({ kv, objects: memoryObjects(), maintenance: QUIET, ...sizes })
   const made = await store.team('t').createTable({ name: 't', rows: [{ n: 1 }] })
   const table = store.team('t').table(made.tableId)
   await table.updateRow(made.rowIds.get(0), { n: 2 })
@@ -298,7 +289,7 @@ test('a watch sees the changes of another process of a shared store, and ends wi
       kv: shared,
       objects,
       historyRetentionMs: HOUR_MS,
-      ...QUIET,
+      maintenance: QUIET,
     })
   const [one, other] = [await open(), await open()]
   const { tableId } = await one.team('t').createTable({ name: 't', rows: [{ n: 1 }] })
@@ -343,7 +334,7 @@ test('a restored store continues its history, without the versions from before',
   const store = await openStore({
     ...(await open(0)),
     historyRetentionMs: HOUR_MS,
-    ...QUIET,
+    maintenance: QUIET,
   })
   const table = store.team('t').table(old)
   const now = await table.version()
@@ -364,7 +355,12 @@ test.each([
   ['with a retention of 0 deletes it', { historyRetentionMs: 0 }, 0],
 ])('a store that is opened %s', async (_what, options, kept) => {
   const disk = new FaultDisk({ seed: 1 })
-  const limits = { ...QUIET, overwrittenRowsTtlMs: 0, overwrittenRowSetsMax: 0, orphanGraceMs: 0 }
+  const limits = {
+    maintenance: QUIET,
+    overwrittenRowsTtlMs: 0,
+    overwrittenRowSetsMax: 0,
+    orphanGraceMs: 0,
+  }
   const open = async (more: StoreOptions): Promise<Store> => {
     const kv = await openLevelKv(disk.level())
     return openStore({ kv, objects: disk.objects(), ...limits, ...more })

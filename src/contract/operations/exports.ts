@@ -29,7 +29,7 @@ const FORMATS = Object.freeze(Object.keys(TYPES) as Format[])
 /** Memory for one piece of an export, in bytes: for what is read to make it, and for what is being sent. */
 const EXPORT_BYTES = 6 * 1_024 * 1_024
 
-/** Memory for an export as Parquet, in bytes: also for a row group as values and encoded, and for the metadata of others. */
+/** Memory for an export as Parquet, in bytes: also for a row group, as values and encoded, and for all metadata. */
 const PARQUET_BYTES = 20 * 1_024 * 1_024
 
 type Rows = Awaited<ReturnType<Table['openExport']>>

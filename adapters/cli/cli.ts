@@ -7,6 +7,8 @@ import { runCommandLine } from './run-command.js'
 /** Time to write the output of an interrupted command, in milliseconds. Work that takes longer is cut off. */
 const OUTPUT_MS = 200
 
+const AWAKE_MS = 60_000
+
 /** Runs the command line of this process. @returns the exit code. */
 async function runProcess(): Promise<number> {
   const ended = new AbortController()
@@ -17,7 +19,9 @@ async function runProcess(): Promise<number> {
   const terminal = openTerminal(process.stdout, process.stderr)
   const output = watchOutput(ended, terminal)
   const io = { ...terminal, env: process.env, signal: ended.signal }
-  const code = await runCommandLine(process.argv.slice(2), io)
+  // Node's fetch may wait without a timer or socket that keeps the process alive.
+  const awake = setInterval(() => undefined, AWAKE_MS)
+  const code = await runCommandLine(process.argv.slice(2), io).finally(() => clearInterval(awake))
   if (ended.signal.aborted) setTimeout(() => process.exit(), OUTPUT_MS).unref()
   return output.exitCode ?? code
 }

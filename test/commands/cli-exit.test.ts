@@ -70,6 +70,16 @@ describe('help', () => {
   })
 })
 
+test('a command does not end before it has its answer, though nothing else keeps the process alive', async () => {
+  const fetch = `globalThis.fetch = () =>
+    new Promise((resolve) => setTimeout(() => resolve(new Response('rowstash_rows 3')), 50).unref())`
+  const args = ['stats', '--url', 'http://127.0.0.1:8080', '--key', KEY]
+  const start = `--import=data:text/javascript,${encodeURIComponent(fetch)}`
+  const ended = await runCli(cli.path, args, { NODE_OPTIONS: start })
+
+  expect(ended).toEqual({ code: 0, stdout: 'rowstash_rows\t3\n', stderr: '' })
+})
+
 describe('a wrong command line is one line that names the help', () => {
   test.each([
     ...COMMANDS.map((name): [string[], string] => [[name, '-x'], `rowstash ${name} --help`]),

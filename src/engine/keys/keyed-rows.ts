@@ -21,8 +21,8 @@ const NO_ENTRIES = new Uint32Array(0)
 /** Number of entries between pauses for other work. */
 const ENTRIES_AT_ONCE = 4_096
 
-/** Number of bits by which entries are sorted into buckets before they are compared. */
-const SORT_BITS = 16
+/** Maximum number of first bits by which entries are sorted before they are compared. */
+const SORT_BITS_MAX = 16
 
 export class KeyedRows {
   count = 0
@@ -146,8 +146,10 @@ export class KeyedRows {
    */
   *sort(): Steps<void> {
     if (this.#order !== undefined) return
-    const ends = new Uint32Array(2 ** SORT_BITS + 1)
-    const partOf = (entry: number): number => this.#view.getUint16(entry * BUCKET_ENTRY_BYTES)
+    const bits = Math.min(SORT_BITS_MAX, 32 - Math.clz32(this.count)) // So parts have about one entry.
+    const ends = new Uint32Array(2 ** bits + 1)
+    const partOf = (entry: number): number =>
+      this.#view.getUint16(entry * BUCKET_ENTRY_BYTES) >>> (16 - bits)
     for (let entry = 0; entry < this.count; entry++) {
       const part = partOf(entry) + 1
       ends[part] = (ends[part] ?? 0) + 1
@@ -167,7 +169,7 @@ export class KeyedRows {
     }
     const compare = (left: number, right: number): number =>
       this.#compare(left * BUCKET_ENTRY_BYTES, right * BUCKET_ENTRY_BYTES, BUCKET_ENTRY_BYTES)
-    for (let part = 0, last = 0; part < 2 ** SORT_BITS; part++) {
+    for (let part = 0, last = 0; part < 2 ** bits; part++) {
       const same = order.subarray(ends[part] ?? 0, ends[part + 1] ?? 0)
       if (same.length > 1) yield* sortSteps(same, compare)
       const done = (ends[part + 1] ?? 0) - last

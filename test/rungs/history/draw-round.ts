@@ -38,10 +38,10 @@ function drawOptions(random: Seeded): StoreOptions {
 const TRANSACTIONS = LIBRARY_OPERATIONS.filter((name) => /^(?:transact|audit)/.test(name))
 const OTHERS = LIBRARY_OPERATIONS.filter((name) => !TRANSACTIONS.includes(name))
 
-/** Transactions are half of all, or so. */
+/** Transactions are most of what a process with the store does. */
 function drawOperations(random: Seeded): readonly OperationName[] {
   const transactions = drawSwarm(random, TRANSACTIONS)
-  return [...transactions, ...transactions, ...drawSwarm(random, OTHERS)]
+  return [...Array<typeof transactions>(4).fill(transactions).flat(), ...drawSwarm(random, OTHERS)]
 }
 
 /** @param faults - Those that the place knows. */

@@ -17,17 +17,20 @@ function rowsOf(count: number, keyOf: (row: number) => number): KeyedRows {
   return rows
 }
 
-test('rows are in the order of their hashes, and then of their positions', () => {
-  const rows = rowsOf(500, (row) => row % 100)
-  const names = Array.from({ length: 500 }, (_, place) => {
-    const { slot } = rows.positionAt(place)
-    return `${Buffer.from(rows.hashAt(place)).toString('hex')} ${String(slot).padStart(3, '0')}`
-  })
-  expect(names).toEqual(names.toSorted())
-  expect(new Set(names).size).toBe(500)
-  expect(runAtOnce(rows.firstTwice())).toBe(1)
-  expect(runAtOnce(rowsOf(500, (row) => row).firstTwice())).toBe(-1)
-})
+test.each([1, 2, 17, 500])(
+  '%s rows are in the order of their hashes, and then of their positions',
+  (count) => {
+    const rows = rowsOf(count, (row) => row % 100)
+    const names = Array.from({ length: count }, (_, place) => {
+      const { slot } = rows.positionAt(place)
+      return `${Buffer.from(rows.hashAt(place)).toString('hex')} ${String(slot).padStart(3, '0')}`
+    })
+    expect(names).toEqual(names.toSorted())
+    expect(new Set(names).size).toBe(count)
+    expect(runAtOnce(rows.firstTwice())).toBe(count > 100 ? 1 : -1)
+    expect(runAtOnce(rowsOf(500, (row) => row).firstTwice())).toBe(-1)
+  },
+)
 
 test.each([
   ['one key', () => 1],

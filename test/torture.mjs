@@ -2,6 +2,7 @@
 //
 //     npm run torture -- --minutes 60            all rungs, and adds what ran to test/rungs/ladder/record.json
 //     npm run torture -- --minutes 10 T4 race    these rungs alone
+//     npm run torture -- --minutes 600 --deep    at the large size
 //     npm run torture -- --once --scale 0.1 T4   each once, a tenth of its runs, without a record
 //     … --before                                 a seed that fails is run on the commit before, too: if it fails there,
 //                                                it is told and does not decide
@@ -30,6 +31,7 @@ function parse() {
     options: {
       minutes: { type: 'string', default: '60' },
       scale: { type: 'string', default: '1' },
+      deep: { type: 'boolean', default: false },
       once: { type: 'boolean', default: false },
       before: { type: 'boolean', default: false },
     },
@@ -41,9 +43,8 @@ function parse() {
 }
 
 /** Runs a rung with a seed. @returns the result; `problem` is null if it held */
-async function runOnce(suite, { seed, scale, folder }) {
-  const env = { ROWSTASH_SEED: String(seed), ROWSTASH_RUNS_SCALE: scale }
-  const result = await runSuite(suite, { env, folder })
+async function runOnce(suite, { seed, size, folder }) {
+  const result = await runSuite(suite, { env: { ROWSTASH_SEED: String(seed), ...size }, folder })
   for (const { suite: name, skipped, runs, seconds } of result.reports) {
     const told = skipped === undefined ? `${runs} runs, ${seconds.toFixed(1)} s` : 'skipped'
     console.log(`  ${name}: ${told}`)
@@ -51,21 +52,22 @@ async function runOnce(suite, { seed, scale, folder }) {
   return { ...result, problem: problemOf(result) }
 }
 
-async function tellFailure({ suite, problem }, { seed, scale }) {
+async function tellFailure({ suite, problem }, { seed, size }) {
   const log = await readFile(join(RESULTS, `${suite.id}.log`), 'utf8')
   console.error(log.trimEnd().split('\n').slice(-LINES_OF_LOG).join('\n'))
-  const scaled = scale === '1' ? '' : `ROWSTASH_RUNS_SCALE=${scale} `
+  const variables = Object.entries({ ROWSTASH_SEED: seed, ...size })
+  const set = variables.map(([name, value]) => `${name}=${value} `).join('')
   console.error(`\n${problem} with a new seed. To repeat it:`)
-  console.error(`ROWSTASH_SEED=${seed} ${scaled}npm run test:rung -- ${suite.id}`)
+  console.error(`${set}npm run test:rung -- ${suite.id}`)
 }
 
 /** Whether the same seed fails on the previous commit; undefined: that commit or its rung is not available. */
-async function failedBefore({ suite }, { seed, scale }) {
+async function failedBefore({ suite }, { seed, size }) {
   const place = await mkdtemp(join(tmpdir(), 'rowstash-before-'))
   try {
     if (git('worktree', 'add', '--detach', place, 'HEAD~1').status !== 0) return undefined
     await symlink(join(ROOT, 'node_modules'), join(place, 'node_modules'))
-    const env = { ...process.env, ROWSTASH_SEED: String(seed), ROWSTASH_RUNS_SCALE: scale }
+    const env = { ...process.env, ROWSTASH_SEED: String(seed), ...size }
     const run = spawnSync(process.execPath, ['test/run.mjs', suite.id], { cwd: place, env })
     return run.status !== 0
   } finally {
@@ -74,7 +76,16 @@ async function failedBefore({ suite }, { seed, scale }) {
   }
 }
 
-async function main({ suites, minutes, scale, once, before }) {
+/** The variables of a run that is not of the size of `npm run test:all`. */
+function sizeOf({ scale, deep }) {
+  return {
+    ...(scale !== '1' && { ROWSTASH_RUNS_SCALE: scale }),
+    ...(deep && { ROWSTASH_TIER: 'deep' }),
+  }
+}
+
+async function main({ suites, minutes, once, before, ...parsed }) {
+  const size = sizeOf(parsed)
   await mkdir(RESULTS, { recursive: true })
   const folder = await mkdtemp(join(tmpdir(), 'rowstash-torture-'))
   const startedAt = performance.now()
@@ -86,10 +97,10 @@ async function main({ suites, minutes, scale, once, before }) {
         if (!once && performance.now() >= end) return true
         const seed = randomInt(SEEDS)
         console.log(`round ${round}: ${suite.id} ${suite.name}, seed ${seed}`)
-        const run = await runOnce(suite, { seed, scale, folder })
+        const run = await runOnce(suite, { seed, size, folder })
         if (run.problem !== null) {
-          await tellFailure(run, { seed, scale })
-          if (!before || !(await failedBefore(run, { seed, scale }))) return false
+          await tellFailure(run, { seed, size })
+          if (!before || !(await failedBefore(run, { seed, size }))) return false
           console.error(
             'The commit before fails with this seed, too: this change did not cause it.',
           )

@@ -40,12 +40,12 @@ export function ended(child) {
 }
 
 /** Runs one rung with its output in a file. @returns its lines, and whether it succeeded */
-export async function runSuite(suite, { env: given, options, folder }) {
+export async function runSuite(suite, { env: given, folder }) {
   const reportFile = join(folder, `${suite.id}.jsonl`)
   await writeFile(reportFile, '')
   const startedAt = performance.now()
   const env = { ...given, ROWSTASH_REPORT: reportFile, NO_COLOR: '1' }
-  const child = startVitest([suite], { options, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = startVitest([suite], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   const log = createWriteStream(join(RESULTS, `${suite.id}.log`))
   child.stderr.pipe(log, { end: false })
   const [code] = await Promise.all([ended(child), pipeline(child.stdout, log, { end: false })])

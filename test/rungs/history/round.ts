@@ -47,7 +47,7 @@ export type RoundPlan = Readonly<{
 }>
 
 const RUNS_MS_MAX = 180_000
-const FAULT_EVERY_MS = 800
+const FAULT_EVERY_MS = 3_000
 
 type Life = {
   readonly member: Member

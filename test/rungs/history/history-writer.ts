@@ -124,6 +124,9 @@ async function runOne(what: OperationName | 'end', plan: Planned): Promise<boole
   return outcome === 'done'
 }
 
+/** After a failure, callers leave the processor to what has to start again. */
+const FAILED_MS = 50
+
 /** Callers begin one after another, and all work until the process is told to end. */
 async function workWith(planOf: (what: OperationName) => Planned | undefined): Promise<void> {
   const names = job.swarm.operations.filter((what) => planOf(what) !== undefined)
@@ -133,7 +136,8 @@ async function workWith(planOf: (what: OperationName) => Planned | undefined): P
       const what = random.pick(usable)
       const plan = planOf(what)
       const isDone = plan === undefined || (await runOne(what, plan))
-      if (!isDone || random.once(20)) await pause(random.below(5))
+      if (!isDone) await pause(random.below(FAILED_MS))
+      else if (random.once(20)) await pause(random.below(5))
     }
   })
   await Promise.all(callers)

@@ -78,13 +78,11 @@ export function updateRows(
     },
     check(state, outcome) {
       onTable(state, target, outcome, (table) => {
-        for (const [row, { rowId, ifMatch }] of updates.entries()) {
-          const [found] = findRow(table, rowId) ?? [null]
-          if (found === null) return expectFailure(outcome, { code: 'ROW_NOT_FOUND', row })
-          if (isPast(ifMatch, found)) {
-            return expectFailure(outcome, { code: 'PRECONDITION_FAILED', row })
-          }
-        }
+        const found = updates.map(({ rowId }) => findRow(table, rowId)?.[0])
+        const gone = found.indexOf(undefined) // Refused before a row that is too new.
+        if (gone >= 0) return expectFailure(outcome, { code: 'ROW_NOT_FOUND', row: gone })
+        const newer = found.findIndex((row, at) => row && isPast(updates[at]?.ifMatch, row))
+        if (newer >= 0) return expectFailure(outcome, { code: 'PRECONDITION_FAILED', row: newer })
         const generation = currentOf(table)
         const sent = updates.map(({ cells }) => tokensOfObject(cells))
         const judged = judgeUpdates(sent, generation.schema, onSchemaError)

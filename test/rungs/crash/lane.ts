@@ -208,11 +208,11 @@ export class Lane {
     })
   }
 
-  /** @returns whether it was accepted */
+  /** Adds to the shared table, or puts a chunk if there is none. @returns whether it was accepted */
   async share(): Promise<boolean> {
     this.#shared ??= await this.#find(SHARED_TABLE)
     const shared = this.#shared
-    if (shared === undefined) return true
+    if (shared === undefined) return this.#putChunk(this.#newStash(), '0')
     const rows = this.#rows(6)
     return await this.say({ do: 'share', rows }, async () => {
       const { version } = await shared.addRows(rowObjects(rows))
@@ -220,9 +220,13 @@ export class Lane {
     })
   }
 
+  #newStash(): string {
+    return `s-${this.#job.index}-${this.#job.nextOperation()}`
+  }
+
   /** Puts chunks in parallel, one of them twice, and uses the stash. Some are left for the next process. */
   async #import(): Promise<void> {
-    const stash = `s-${this.#job.index}-${this.#job.nextOperation()}`
+    const stash = this.#newStash()
     const serials = Array.from({ length: 2 + this.#random.below(5) }, (_, serial) => String(serial))
     const puts = serials.map((serial) => this.#putChunk(stash, serial))
     const kept = await Promise.all(puts)

@@ -344,6 +344,20 @@ describe('rows behind one that does not fit', () => {
     await rejects.toMatchObject({ code: 'COLUMN_HAS_INVALID_VALUE', row: 1 })
     expect(other.read.count).toBeLessThan(100)
   })
+
+  test('are read if they are a text, which is refused as malformed before its values are', async () => {
+    const store = await open({ segmentRowsMax: 4 })
+    const table = await tableOf(store, [{ n: 1 }])
+    const cells = ['1', '"x"', '2', '3', '4', '5', '6']
+    const json = `[${cells.map((cell) => `{"n":${cell}}`).join()},{]`
+    const csv = `n\n${cells.join('\n')}\n7,8`
+    for (const rows of [{ json }, { json: Buffer.from(json) }, { csv }] as const) {
+      const malformed = { code: 'REQUEST_VALIDATION_ERROR' }
+      await expect(table.addRows(rows)).rejects.toMatchObject(malformed)
+      await expect(table.overwrite({ rows })).rejects.toMatchObject(malformed)
+      await expect(table.merge({ rows, key: ['n'] })).rejects.toMatchObject(malformed)
+    }
+  })
 })
 
 describe('a text that looks like a path', () => {

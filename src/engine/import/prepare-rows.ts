@@ -47,7 +47,10 @@ type Preparation = Readonly<{
   drops?: boolean
   /** Where segments go. Default: the object store. */
   target?: SegmentTarget
-  /** Called once every few rows of an iterable or a stream. Default: all rows are read. */
+  /**
+   * Called once every few rows of an iterable or a stream. Default: all rows are read. Texts are read to their end: a
+   * malformed one is refused before its values are (CONTRACT, section 1).
+   */
   areRefused?: AreRefused | undefined
 }>
 
@@ -73,7 +76,8 @@ export async function prepareRows(
   const isInline = (): boolean => mayInline && isFew(options, builder, sink)
   try {
     const slices = team.slices.begin()
-    const isCut = await readAll(rows, builder, sink, { isInline, areRefused, slices })
+    const reading = { isInline, slices, areRefused: isTextRows(input) ? undefined : areRefused }
+    const isCut = await readAll(rows, builder, sink, reading)
     const inline = isInline() ? builder.take() : null
     if (inline === null) await endExactly(builder, sink, slices)
     return { ...makePreparedRows(team, builder, sink, inline), isCut }

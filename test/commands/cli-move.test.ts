@@ -28,11 +28,7 @@ const CHUNK_ROWS = 10_000
 const { cli, folder, url: database, missing } = await cliOnPostgres()
 
 const QUIET = {
-  maintenance: {
-    garbageCollectionIntervalMs: 0,
-    compactionIntervalMs: 0,
-    fileCollectionIntervalMs: 0,
-  },
+  maintenance: false,
 } as const
 
 let schemas = 0

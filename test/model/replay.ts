@@ -418,12 +418,7 @@ function rowsOf(object: number): { n: number }[] {
 
 function optionsOf(now: () => number): Omit<StoreOptions, 'kv' | 'objects'> {
   return {
-    maintenance: {
-      garbageCollectionIntervalMs: 0,
-      compactionIntervalMs: 0,
-      fileCollectionIntervalMs: 0,
-      jobIntervalMs: 0,
-    },
+    maintenance: false,
     compression: 'none',
     inlineRowsMax: 0,
     cacheBytesMax: 0,

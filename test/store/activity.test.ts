@@ -11,14 +11,7 @@ import {
 } from '../../src/index.js'
 import { until } from '../support/until.js'
 
-const OFF = {
-  maintenance: {
-    garbageCollectionIntervalMs: 0,
-    compactionIntervalMs: 0,
-    fileCollectionIntervalMs: 0,
-    jobIntervalMs: 0,
-  },
-}
+const OFF = { maintenance: false } as const
 
 async function open(options: StoreOptions = {}) {
   const events: StoreEvent[] = []

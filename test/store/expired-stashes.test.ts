@@ -30,11 +30,7 @@ const EXPIRED = {
 }
 
 const QUIET = {
-  maintenance: {
-    garbageCollectionIntervalMs: 0,
-    compactionIntervalMs: 0,
-    fileCollectionIntervalMs: 0,
-  },
+  maintenance: false,
 } as const
 
 type World = Readonly<{

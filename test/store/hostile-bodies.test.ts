@@ -41,13 +41,7 @@ const SHARE = 0.7
 async function openTeam(options: StoreOptions = {}): Promise<Team> {
   let ms = Date.now()
   const store = await openStore({
-    ...{
-      maintenance: {
-        garbageCollectionIntervalMs: 0,
-        compactionIntervalMs: 0,
-        fileCollectionIntervalMs: 0,
-      },
-    },
+    maintenance: false,
     compression: 'none',
     inlineBytesMax: 0, // No body is short enough to go straight to the exact path.
     clock: { now: () => (ms += 5) },

@@ -567,14 +567,7 @@ async function openTwo(
   })
   const kv = await openLevelKv(level)
   const objects = memoryObjects()
-  const quiet = {
-    maintenance: {
-      garbageCollectionIntervalMs: 0,
-      compactionIntervalMs: 0,
-      fileCollectionIntervalMs: 0,
-      jobIntervalMs: 0,
-    },
-  }
+  const quiet = { maintenance: false } as const
   const open = async (onRead: () => Promise<void>): Promise<Store> => {
     const hooked = hookedKv(kv, new Hooks(), true)
     const partition: KvStore['partition'] = (name) => {

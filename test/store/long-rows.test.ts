@@ -36,14 +36,8 @@ async function openSlow(): Promise<Store> {
   const clock = { now: () => (ms += 5) }
   const database = new MemoryLevel<Uint8Array, Uint8Array>()
   const store = await openStore({
-    ...{
-      maintenance: {
-        garbageCollectionIntervalMs: 0,
-        compactionIntervalMs: 0,
-        fileCollectionIntervalMs: 0,
-      },
-      clock,
-    },
+    maintenance: false,
+    clock,
     kv: await openLevelKv(database),
     objects: memoryObjects(),
   })

@@ -25,11 +25,7 @@ const ROWS = 200
 
 /** No work in the background, and more segments and records than small caches can hold. */
 const MANY_PIECES: StoreOptions = {
-  maintenance: {
-    garbageCollectionIntervalMs: 0,
-    compactionIntervalMs: 0,
-    fileCollectionIntervalMs: 0,
-  },
+  maintenance: false,
   segmentRowsMax: 16,
   inlineRowsMax: 10,
 }

@@ -50,11 +50,7 @@ export async function openWorld(options: StoreOptions = {}, shared = false): Pro
     await objects.close()
   })
   const base: StoreOptions = {
-    maintenance: {
-      garbageCollectionIntervalMs: 0,
-      compactionIntervalMs: 0,
-      fileCollectionIntervalMs: 0,
-    },
+    maintenance: false,
     fileRetentionMs: RETENTION_MS,
     stashTtlMs: 30 * DAY_MS,
     orphanGraceMs: 0,

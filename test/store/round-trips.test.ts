@@ -42,12 +42,7 @@ async function openPlace(options: StoreOptions): Promise<Place> {
   const store = await openStore({
     kv: countingKv(kv, counter),
     objects: countingObjects(memoryObjects(), counter, REQUEST_COST_BYTES),
-    maintenance: {
-      garbageCollectionIntervalMs: 0,
-      compactionIntervalMs: 0,
-      fileCollectionIntervalMs: 0,
-      jobIntervalMs: 0,
-    },
+    maintenance: false,
     jobLeaseMs: 600_000, // A renewal during an operation would count as its commit.
     compression: 'none', // By default it depends on the version of Node, and so do the bytes that one request reads.
     ...options,

@@ -110,11 +110,7 @@ type World = Readonly<{
 }>
 
 const OPTIONS: StoreOptions = {
-  maintenance: {
-    garbageCollectionIntervalMs: 0,
-    compactionIntervalMs: 0,
-    fileCollectionIntervalMs: 0,
-  },
+  maintenance: false,
   inlineRowsMax: 0,
   orphanGraceMs: 0,
   overwrittenRowsTtlMs: 0,

@@ -28,12 +28,7 @@ class Process {
       kv: countingKv(hookedKv(kv, opened.hooks, true), opened.counter),
       objects: hookedObjects(objects, opened.hooks),
       cacheBytesMax: 0,
-      maintenance: {
-        garbageCollectionIntervalMs: 0,
-        compactionIntervalMs: 0,
-        fileCollectionIntervalMs: 0,
-        jobIntervalMs: 0,
-      },
+      maintenance: false,
     })
     onTestFinished(() => store.close())
     opened.#tableOf = (tableId) => store.team('t').table(tableId)

@@ -7,6 +7,7 @@ import { lastScanKey } from '../../src/format/work-records.js'
 import { memoryObjects, openLevelKv, openStore, type StoreOptions } from '../../src/index.js'
 import type { KvCommit } from '../../src/kv/kv.js'
 import type { KvStore } from '../../src/ports.js'
+import { QUIET } from '../support/maintenance.js'
 import { until } from '../support/until.js'
 import { Hooks, hookedKv } from './hooked-ports.js'
 
@@ -35,14 +36,7 @@ test('a store that is closed does nothing in the background any more', async () 
   expect(vi.getTimerCount()).toBe(before)
 })
 
-const OFF = {
-  maintenance: {
-    garbageCollectionIntervalMs: 0,
-    compactionIntervalMs: 0,
-    fileCollectionIntervalMs: 0,
-    jobIntervalMs: 0,
-  },
-}
+const OFF = { maintenance: false } as const
 
 const MINUTE_MS = 60_000
 const NOW = 1_800_000_000_000
@@ -84,7 +78,7 @@ describe.each([
 ])('%s', (interval, duty) => {
   const at = (now: number, intervalMs = MINUTE_MS): StoreOptions => {
     return {
-      maintenance: { ...OFF.maintenance, [interval]: intervalMs },
+      maintenance: { ...QUIET, [interval]: intervalMs },
       clock: { now: () => now },
     }
   }
@@ -151,7 +145,7 @@ test('a garbage collection that fails with DATA_CORRUPT tells the host, each tim
     kv,
     objects: memoryObjects(),
     ...OFF,
-    maintenance: { ...OFF.maintenance, garbageCollectionIntervalMs: 1_000 },
+    maintenance: { ...QUIET, garbageCollectionIntervalMs: 1_000 },
     onBackgroundFailure: (failure, task) => failures.push({ failure, task }),
   })
   const corrupt = {
@@ -177,7 +171,7 @@ test('without a function, the first failure of each task is a warning of the pro
     kv,
     objects: memoryObjects(),
     ...OFF,
-    maintenance: { ...OFF.maintenance, garbageCollectionIntervalMs: 1_000 },
+    maintenance: { ...QUIET, garbageCollectionIntervalMs: 1_000 },
   })
 
   await until(() => emitWarning.mock.calls.length === 1)

@@ -28,11 +28,7 @@ export const JOBS_TEAM = 'jobs'
 export const JOB_OPTIONS: DirectoryOptions = {
   inlineRowsMax: 20,
   segmentRowsMax: 256,
-  maintenance: {
-    garbageCollectionIntervalMs: 0,
-    compactionIntervalMs: 0,
-    fileCollectionIntervalMs: 0,
-  },
+  maintenance: false,
   sources: rowsByUrl(),
 }
 

@@ -11,14 +11,7 @@ import type { Store } from '../../../src/index.js'
 import { RemoteStore } from './remote-store-job.js'
 import { type BuiltPrograms, buildPrograms } from './writer-process.js'
 
-const QUIET = {
-  maintenance: {
-    garbageCollectionIntervalMs: 0,
-    fileCollectionIntervalMs: 0,
-    compactionIntervalMs: 0,
-    jobIntervalMs: 0,
-  },
-}
+const QUIET = { maintenance: false } as const
 
 /** A user without rights, as which a process of root can run. */
 const NOBODY = 65_534

@@ -102,12 +102,7 @@ export async function openTeams(
   const opening = [0, 1].map(async (process) => {
     const store = await openStore({
       inlineRowsMax: race.inlineRowsMax,
-      maintenance: {
-        garbageCollectionIntervalMs: 0,
-        compactionIntervalMs: 0,
-        jobIntervalMs: 0,
-        fileCollectionIntervalMs: 0,
-      },
+      maintenance: false,
       clock: testClock(),
       onBackgroundFailure: () => undefined,
       random: seededRandom(1 + process),

@@ -17,14 +17,7 @@ type Served = Readonly<{ double: S3Double; store: Store; url: string }>
 async function serve(): Promise<Served> {
   const double = await S3Double.start()
   const objects = await openS3Objects(double.options({ keyPrefix: 'store/' }))
-  const quiet = {
-    maintenance: {
-      garbageCollectionIntervalMs: 0,
-      compactionIntervalMs: 0,
-      fileCollectionIntervalMs: 0,
-    },
-    orphanGraceMs: 0,
-  }
+  const quiet = { maintenance: false, orphanGraceMs: 0 } as const
   const store = await openStore({ ...quiet, kv: await openLevelKv(new MemoryLevel()), objects })
   const server = createServer(nodeHandler(store, { keys: [{ key: KEY, teamId: 'acme' }] }))
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))

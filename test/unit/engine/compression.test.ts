@@ -47,11 +47,7 @@ async function open({
   )
   const partition = (name: string) => kv.partition(name)
   const store = await openStore({
-    maintenance: {
-      garbageCollectionIntervalMs: 0,
-      compactionIntervalMs: 0,
-      fileCollectionIntervalMs: 0,
-    },
+    maintenance: false,
     inlineRowsMax: 0,
     ...options,
     kv: shared ? { shared, partition, close: () => kv.close() } : kv,

@@ -40,14 +40,7 @@ async function open(disk: Disk, freeDiskBytesMin?: number): Promise<Store> {
   const kv = await openLevelKv(
     new MemoryLevel<Uint8Array, Uint8Array>({ keyEncoding: 'view', valueEncoding: 'view' }),
   )
-  const quiet = {
-    maintenance: {
-      garbageCollectionIntervalMs: 0,
-      compactionIntervalMs: 0,
-      fileCollectionIntervalMs: 0,
-      jobIntervalMs: 0,
-    },
-  }
+  const quiet = { maintenance: false } as const
   const limit = freeDiskBytesMin === undefined ? {} : { freeDiskBytesMin }
   const store = await openStore({ kv, objects, ...quiet, ...limit })
   onTestFinished(() => store.close())

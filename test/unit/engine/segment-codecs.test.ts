@@ -45,11 +45,7 @@ const REFUSED = {
 }
 
 const QUIET = {
-  maintenance: {
-    garbageCollectionIntervalMs: 0,
-    compactionIntervalMs: 0,
-    fileCollectionIntervalMs: 0,
-  },
+  maintenance: false,
   inlineRowsMax: 0,
   orphanGraceMs: 0,
   overwrittenRowsTtlMs: 0,

@@ -376,11 +376,7 @@ describe('whatever write fails, and however', () => {
       const store: Store = await openStore({
         kv: await openLevelKv(() => disk.level()),
         objects: disk.objects(),
-        maintenance: {
-          garbageCollectionIntervalMs: 0,
-          fileCollectionIntervalMs: 0,
-          compactionIntervalMs: 0,
-        },
+        maintenance: false,
       })
       const table = store
         .team('t')

@@ -22,11 +22,7 @@ async function openOn({ disk, file }: World, options: LevelKvOptions = {}): Prom
   const store = await openStore({
     kv,
     objects: disk.objects(),
-    maintenance: {
-      garbageCollectionIntervalMs: 0,
-      fileCollectionIntervalMs: 0,
-      compactionIntervalMs: 0,
-    },
+    maintenance: false,
     inlineRowsMax: 3,
   })
   onTestFinished(() => store.close().catch(() => undefined)) // A crashed one cannot be closed.

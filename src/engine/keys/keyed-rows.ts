@@ -146,7 +146,7 @@ export class KeyedRows {
    */
   *sort(): Steps<void> {
     if (this.#order !== undefined) return
-    const bits = Math.min(SORT_BITS_MAX, 32 - Math.clz32(this.count)) // So parts have about one entry.
+    const bits = Math.min(SORT_BITS_MAX, 32 - Math.clz32(this.count)) // A part has about one entry.
     const ends = new Uint32Array(2 ** bits + 1)
     const partOf = (entry: number): number =>
       this.#view.getUint16(entry * BUCKET_ENTRY_BYTES) >>> (16 - bits)

@@ -75,7 +75,13 @@ export class World {
       delete: (ids) => step(() => this.#objects.delete(ids)),
       close: async () => undefined,
     }
-    const quiet = { maintenance: false } as const
+    const quiet = {
+      maintenance: {
+        garbageCollectionIntervalMs: 0,
+        compactionIntervalMs: 0,
+        fileCollectionIntervalMs: 0,
+      },
+    }
     const store = await openStore({ kv, objects, ...quiet, compression: 'none', ...options })
     return {
       store,

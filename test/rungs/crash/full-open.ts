@@ -20,7 +20,11 @@ const RECOVERY_MS_MAX = 60_000
 const PAUSE_MS = 50
 const FLUSHED_MS = 1_500
 const QUIET = {
-  maintenance: false,
+  maintenance: {
+    garbageCollectionIntervalMs: 0,
+    compactionIntervalMs: 0,
+    fileCollectionIntervalMs: 0,
+  },
   freeDiskBytesMin: 0,
 } as const
 

@@ -28,7 +28,11 @@ export const JOBS_TEAM = 'jobs'
 export const JOB_OPTIONS: DirectoryOptions = {
   inlineRowsMax: 20,
   segmentRowsMax: 256,
-  maintenance: false,
+  maintenance: {
+    garbageCollectionIntervalMs: 0,
+    compactionIntervalMs: 0,
+    fileCollectionIntervalMs: 0,
+  },
   sources: rowsByUrl(),
 }
 

@@ -8,7 +8,11 @@ const { directory, table: tableId, name, uid } = JSON.parse(process.argv[2] ?? '
 
 if (uid !== undefined) process.setuid?.(uid)
 const store = await openDirectory(directory, {
-  maintenance: false,
+  maintenance: {
+    garbageCollectionIntervalMs: 0,
+    fileCollectionIntervalMs: 0,
+    compactionIntervalMs: 0,
+  },
 })
 const table = store.team('team').table(tableId)
 let added = 0

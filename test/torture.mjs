@@ -76,16 +76,8 @@ async function failedBefore({ suite }, { seed, size }) {
   }
 }
 
-/** The variables of a run that is not of the size of `npm run test:all`. */
-function sizeOf({ scale, deep }) {
-  return {
-    ...(scale !== '1' && { ROWSTASH_RUNS_SCALE: scale }),
-    ...(deep && { ROWSTASH_TIER: 'deep' }),
-  }
-}
-
-async function main({ suites, minutes, once, before, ...parsed }) {
-  const size = sizeOf(parsed)
+async function main({ suites, minutes, scale, deep, once, before }) {
+  const size = { ROWSTASH_RUNS_SCALE: scale, ...(deep && { ROWSTASH_TIER: 'deep' }) }
   await mkdir(RESULTS, { recursive: true })
   const folder = await mkdtemp(join(tmpdir(), 'rowstash-torture-'))
   const startedAt = performance.now()

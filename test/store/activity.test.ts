@@ -11,12 +11,10 @@ import {
 } from '../../src/index.js'
 import { until } from '../support/until.js'
 
-const OFF = { maintenance: false } as const
-
 async function open(options: StoreOptions = {}) {
   const events: StoreEvent[] = []
   const onEvent = (event: StoreEvent): void => void events.push(event)
-  const store = await openMemory({ ...OFF, onEvent, ...options })
+  const store = await openMemory({ maintenance: false, onEvent, ...options })
   onTestFinished(() => store.close())
   const named = <N extends StoreEvent['name']>(name: N) =>
     events.filter((event): event is Extract<StoreEvent, { name: N }> => event.name === name)
@@ -75,7 +73,7 @@ test('commits are counted with their groups, and each group is an event', async 
     if (event.name === 'commit') events.push(event)
   }
   const kv = await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())
-  const store = await openStore({ kv, objects: memoryObjects(), ...OFF, onEvent })
+  const store = await openStore({ kv, objects: memoryObjects(), maintenance: false, onEvent })
   onTestFinished(() => store.close())
   await store.team('t').createTable({ name: 'T', rows: [{ a: 1 }] })
   for (const size of [1, 2, 3, 5, 16]) {
@@ -277,7 +275,7 @@ test('a key-value store that reports no groups counts no commits', async () => {
     partition: (name: string) => level.partition(name),
     close: () => level.close(),
   }
-  const store = await openStore({ kv, objects: memoryObjects(), ...OFF })
+  const store = await openStore({ kv, objects: memoryObjects(), maintenance: false })
   onTestFinished(() => store.close())
   await store.team('t').createTable({ name: 'T', rows: [{ a: 1 }] })
   const { commits, caches } = store.activity()

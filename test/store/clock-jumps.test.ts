@@ -1,7 +1,6 @@
 // Goal: nothing ends early when the system's clock is set or a machine was suspended.
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { memoryObjects, openLevelKv, openStore, type StoreOptions } from '../../src/index.js'
-import { QUIET } from '../support/maintenance.js'
 import { plainDatabase } from '../support/plain-database.js'
 import { Hooks, hookedKv } from './hooked-ports.js'
 
@@ -35,7 +34,7 @@ async function open(options: StoreOptions = {}) {
   const clock = new SetClock()
   const kv = await openLevelKv(plainDatabase())
   const objects = memoryObjects()
-  const store = await openStore({ kv, objects, clock, maintenance: QUIET, ...options })
+  const store = await openStore({ kv, objects, clock, maintenance: false, ...options })
   onTestFinished(() => store.close())
   return { store, team: store.team('t'), clock, objects }
 }
@@ -89,7 +88,7 @@ async function sharedPorts(now: () => number) {
 test('a machine that was suspended begins and ends lifetimes at once on a shared store', async () => {
   const clock = new SetClock()
   const ports = await sharedPorts(() => clock.now())
-  const store = await openStore({ maintenance: QUIET, ...ports, clock })
+  const store = await openStore({ maintenance: false, ...ports, clock })
   onTestFinished(() => store.close())
   const team = store.team('t')
   clock.set(HOUR_MS)
@@ -106,13 +105,13 @@ test('a clock that is off begins and ends no lifetime on a shared store', async 
   const clock = new SetClock()
   const right = clock.now()
   const ports = await sharedPorts(() => right)
-  const store = await openStore({ maintenance: QUIET, ...ports, clock: { now: () => right } })
+  const store = await openStore({ maintenance: false, ...ports, clock: { now: () => right } })
   const request = { name: 'a', rows: [{ n: 1 }], idempotencyKey: 'k' }
   const { tableId } = await store.team('t').createTable(request)
   const file = await store.team('t').files.put('x', CSV)
 
   clock.set(25 * HOUR_MS)
-  const off = await openStore({ maintenance: QUIET, ...ports, clock })
+  const off = await openStore({ maintenance: false, ...ports, clock })
   const team = off.team('t')
   onTestFinished(async () => {
     await off.close()

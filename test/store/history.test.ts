@@ -231,7 +231,7 @@ test('the history of a table is what its versions were', { timeout: 600_000 }, a
 test('row records that a merge removes all at once are in the versions before', async () => {
   const kv = await openLevelKv(new FaultDisk({ seed: 1 }).level())
   const sizes = { inlineRowsMax: 2, segmentRowsMax: 2, historyRetentionMs: HOUR_MS }
-  const store = await openStore({ kv, objects: memoryObjects(), maintenance: QUIET, ...sizes })
+  const store = await openStore({ kv, objects: memoryObjects(), maintenance: false, ...sizes })
   const made = await store.team('t').createTable({ name: 't', rows: [{ n: 1 }] })
   const table = store.team('t').table(made.tableId)
   await table.updateRow(made.rowIds.get(0), { n: 2 })
@@ -289,7 +289,7 @@ test('a watch sees the changes of another process of a shared store, and ends wi
       kv: shared,
       objects,
       historyRetentionMs: HOUR_MS,
-      maintenance: QUIET,
+      maintenance: false,
     })
   const [one, other] = [await open(), await open()]
   const { tableId } = await one.team('t').createTable({ name: 't', rows: [{ n: 1 }] })
@@ -334,7 +334,7 @@ test('a restored store continues its history, without the versions from before',
   const store = await openStore({
     ...(await open(0)),
     historyRetentionMs: HOUR_MS,
-    maintenance: QUIET,
+    maintenance: false,
   })
   const table = store.team('t').table(old)
   const now = await table.version()
@@ -356,7 +356,7 @@ test.each([
 ])('a store that is opened %s', async (_what, options, kept) => {
   const disk = new FaultDisk({ seed: 1 })
   const limits = {
-    maintenance: QUIET,
+    maintenance: false as const,
     overwrittenRowsTtlMs: 0,
     overwrittenRowSetsMax: 0,
     orphanGraceMs: 0,

@@ -567,7 +567,6 @@ async function openTwo(
   })
   const kv = await openLevelKv(level)
   const objects = memoryObjects()
-  const quiet = { maintenance: false } as const
   const open = async (onRead: () => Promise<void>): Promise<Store> => {
     const hooked = hookedKv(kv, new Hooks(), true)
     const partition: KvStore['partition'] = (name) => {
@@ -577,7 +576,7 @@ async function openTwo(
     const store = await openStore({
       kv: { ...hooked, partition },
       objects: hookedObjects(objects, new Hooks()),
-      ...quiet,
+      maintenance: false,
     })
     onTestFinished(() => store.close())
     return store

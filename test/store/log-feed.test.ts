@@ -10,7 +10,6 @@ import {
   type StoreOptions,
 } from '../../src/index.js'
 import type { KvStore } from '../../src/ports.js'
-import { QUIET } from '../support/maintenance.js'
 import { plainDatabase } from '../support/plain-database.js'
 import { all } from '../support/rich-database.js'
 import { turns } from '../support/until.js'
@@ -21,7 +20,7 @@ async function open(wrap: (kv: KvStore) => KvStore = (kv) => kv, options: StoreO
   const kv = wrap(plain)
   const objects = memoryObjects()
   const openOne = async () => {
-    const store = await openStore({ kv, objects, maintenance: QUIET, ...options })
+    const store = await openStore({ kv, objects, maintenance: false, ...options })
     onTestFinished(() => store.close())
     return store
   }

@@ -36,15 +36,13 @@ test('a store that is closed does nothing in the background any more', async () 
   expect(vi.getTimerCount()).toBe(before)
 })
 
-const OFF = { maintenance: false } as const
-
 const MINUTE_MS = 60_000
 const NOW = 1_800_000_000_000
 
 /** A store with a team. */
 async function usedKv(): Promise<KvStore> {
   const kv = await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())
-  const store = await openStore({ kv, objects: memoryObjects(), ...OFF })
+  const store = await openStore({ kv, objects: memoryObjects(), maintenance: false })
   await store.team('t').createTable({ name: 'orders', rows: [{ a: 1 }] })
   return kv
 }
@@ -66,7 +64,7 @@ class RunsNoted extends Hooks {
 async function runsAtOpen(kv: KvStore, options: StoreOptions): Promise<string[]> {
   const noted = new RunsNoted()
   const ports = { kv: hookedKv(kv, noted, false), objects: memoryObjects() }
-  const store = await openStore({ ...ports, ...OFF, ...options })
+  const store = await openStore({ ...ports, maintenance: false, ...options })
   for (let turn = 0; turn < 200; turn++) await yieldToEventLoop()
   await store.close()
   return noted.duties
@@ -109,7 +107,12 @@ describe.each([
 
   test('a call of maintain counts', async () => {
     const kv = await usedKv()
-    const store = await openStore({ kv, objects: memoryObjects(), ...OFF, ...at(NOW, 0) })
+    const store = await openStore({
+      kv,
+      objects: memoryObjects(),
+      maintenance: false,
+      ...at(NOW, 0),
+    })
     await store.maintain()
 
     expect(await runsAtOpen(kv, at(NOW + MINUTE_MS - 1))).toEqual([])
@@ -121,7 +124,7 @@ test('a garbage collection that fails is repeated at the next opening', async ()
   const kv = await usedKv()
   const objects = memoryObjects()
   vi.spyOn(objects, 'list').mockRejectedValue(new Error('There is no list'))
-  const store = await openStore({ kv, objects, ...OFF })
+  const store = await openStore({ kv, objects, maintenance: false })
   await expect(store.maintain()).rejects.toThrow('There is no list')
 
   expect(await runsAtOpen(kv, { maintenance: { garbageCollectionIntervalMs: MINUTE_MS } })).toEqual(
@@ -144,7 +147,6 @@ test('a garbage collection that fails with DATA_CORRUPT tells the host, each tim
   const store = await openStore({
     kv,
     objects: memoryObjects(),
-    ...OFF,
     maintenance: { ...QUIET, garbageCollectionIntervalMs: 1_000 },
     onBackgroundFailure: (failure, task) => failures.push({ failure, task }),
   })
@@ -170,7 +172,6 @@ test('without a function, the first failure of each task is a warning of the pro
   const store = await openStore({
     kv,
     objects: memoryObjects(),
-    ...OFF,
     maintenance: { ...QUIET, garbageCollectionIntervalMs: 1_000 },
   })
 

@@ -31,8 +31,13 @@ const HOUR_MS = 3_600_000
 async function open(options: Partial<StoreOptions> = {}) {
   const clock = testClock()
   const kv = await openLevelKv(plainDatabase())
-  const quiet = { maintenance: false } as const
-  const store = await openStore({ kv, objects: memoryObjects(), clock, ...quiet, ...options })
+  const store = await openStore({
+    kv,
+    objects: memoryObjects(),
+    clock,
+    maintenance: false,
+    ...options,
+  })
   onTestFinished(() => store.close())
   return { clock, store, team: store.team('t'), partition: kv.partition('t') }
 }

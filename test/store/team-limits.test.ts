@@ -8,7 +8,6 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openDirectory } from '../../adapters/node.js'
 import { heldKey } from '../../src/engine/commit/idempotency.js'
 import { createContract, openMemory, type Store, type StoreOptions } from '../../src/index.js'
-import { QUIET } from '../support/maintenance.js'
 
 const HOUR_MS = 3_600_000
 
@@ -22,7 +21,7 @@ async function openAgain(options: StoreOptions) {
   const folder = await mkdtemp(join(tmpdir(), 'rowstash-limits-'))
   let now = Date.now()
   const open = () =>
-    openDirectory(join(folder, 'a'), { maintenance: QUIET, clock: { now: () => now }, ...options })
+    openDirectory(join(folder, 'a'), { maintenance: false, clock: { now: () => now }, ...options })
   let store: Store = await open()
   onTestFinished(async () => {
     await store.close()

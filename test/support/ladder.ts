@@ -4,7 +4,7 @@ import type { PairCounts } from './pairs.js'
 import { readText } from './project.js'
 import { noteSeed } from './seed-record.js'
 
-/** `push`: the size of `npm run test:all`. `deep`: the size of `npm run test:rung -- --deep`. */
+/** `push`: the size of `npm run test:all`. `deep`: the size with `--deep`. */
 export type Tier = 'push' | 'deep'
 
 export const tier: Tier = process.env['ROWSTASH_TIER'] === 'deep' ? 'deep' : 'push'

@@ -149,7 +149,7 @@ export class KeyedRows {
     const bits = Math.min(SORT_BITS_MAX, 32 - Math.clz32(this.count)) // A part has about one entry.
     const ends = new Uint32Array(2 ** bits + 1)
     const partOf = (entry: number): number =>
-      this.#view.getUint16(entry * BUCKET_ENTRY_BYTES) >>> (16 - bits)
+      hashBucket(this.#view.getUint32(entry * BUCKET_ENTRY_BYTES), bits)
     for (let entry = 0; entry < this.count; entry++) {
       const part = partOf(entry) + 1
       ends[part] = (ends[part] ?? 0) + 1

@@ -17,8 +17,8 @@ type Served = Readonly<{ double: S3Double; store: Store; url: string }>
 async function serve(): Promise<Served> {
   const double = await S3Double.start()
   const objects = await openS3Objects(double.options({ keyPrefix: 'store/' }))
-  const quiet = { maintenance: false, orphanGraceMs: 0 } as const
-  const store = await openStore({ ...quiet, kv: await openLevelKv(new MemoryLevel()), objects })
+  const kv = await openLevelKv(new MemoryLevel())
+  const store = await openStore({ kv, objects, maintenance: false, orphanGraceMs: 0 })
   const server = createServer(nodeHandler(store, { keys: [{ key: KEY, teamId: 'acme' }] }))
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   onTestFinished(async () => {

@@ -13,7 +13,6 @@ import {
   openStore,
 } from '../../../src/index.js'
 import { runOptions } from '../../support/fast-check-options.js'
-import { QUIET } from '../../support/maintenance.js'
 import { turns, until } from '../../support/until.js'
 
 const KEY = 'a-key-of-a-team'
@@ -50,7 +49,7 @@ async function openFlaky(cuts: () => number) {
     close: async () => undefined,
   }
   const open = async () => {
-    const store = await openStore({ kv: lasting, objects, maintenance: QUIET })
+    const store = await openStore({ kv: lasting, objects, maintenance: false })
     return { store, handle: fetchHandler(store, OPTIONS) }
   }
   let current: Awaited<ReturnType<typeof open>> | undefined = await open()

@@ -40,9 +40,8 @@ async function open(disk: Disk, freeDiskBytesMin?: number): Promise<Store> {
   const kv = await openLevelKv(
     new MemoryLevel<Uint8Array, Uint8Array>({ keyEncoding: 'view', valueEncoding: 'view' }),
   )
-  const quiet = { maintenance: false } as const
   const limit = freeDiskBytesMin === undefined ? {} : { freeDiskBytesMin }
-  const store = await openStore({ kv, objects, ...quiet, ...limit })
+  const store = await openStore({ kv, objects, maintenance: false, ...limit })
   onTestFinished(() => store.close())
   return store
 }
